@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SECTIONS } from "../src/cli/catalogue.ts";
 import { type CommandSpec, GLOBAL_OPTIONS, type OptionSpec } from "../src/cli/command.ts";
-import { optionHelp, optionName } from "../src/cli/help.ts";
-import { usageLine } from "../src/cli/parse.ts";
+import { optionHelp, optionName } from "../src/cli/command-line/help.ts";
+import { usageLine } from "../src/cli/command-line/parse.ts";
 
 const cell = (text: string) => text.replaceAll("|", "\\|");
 const optionRow = (option: OptionSpec) => `| \`${cell(optionName(option))}\` | ${cell(optionHelp(option))} |`;

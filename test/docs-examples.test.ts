@@ -12,7 +12,7 @@ import { fits, openShell, readPage } from "./make/page.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const COMING_FROM = readdirSync(join(ROOT, "docs/coming-from")).filter((name) => name.endsWith(".md") && name !== "README.md");
 const FIRST = ["README.md", "docs/tutorial.md"];
-/** The command line's own page is left out: its examples are the catalogue's, each read by the parser in src/cli/parse.test.ts. */
+/** The command line's own page is left out: its examples are the catalogue's, each read by the parser in src/cli/command-line/parse.test.ts. */
 const REFERENCE = readdirSync(join(ROOT, "docs/reference")).filter((name) => name.endsWith(".md") && name !== "cli.md");
 const OTHERS = [
 	...readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md") && name !== "tutorial.md"),

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { mcpReference } from "../scripts/mcp-reference.ts";
 import { rpcReference } from "../scripts/rpc-reference.ts";
-import { Metrics } from "../src/api/metrics.ts";
+import { Metrics } from "../src/api/server/metrics.ts";
 import { INPUT_KEYS } from "../src/core/input/job.ts";
 import { JOB_FIELDS, manifestSchemaText } from "../src/core/input/manifest-schema.ts";
 import { STATUSES } from "../src/core/job.ts";

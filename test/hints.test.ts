@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { COMMANDS } from "../src/cli/catalogue.ts";
 import { type CommandSpec, GLOBAL_OPTIONS } from "../src/cli/command.ts";
-import { parse } from "../src/cli/parse.ts";
+import { parse } from "../src/cli/command-line/parse.ts";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** Stands for a value that is only known when the hint is printed. */

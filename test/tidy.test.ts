@@ -74,7 +74,7 @@ describe("imports point one way", () => {
 	};
 
 	/** What can be asked of a daemon, and the documents it answers with: all that a page in a browser may see of it. */
-	const PROTOCOL = /^src\/api\/(?:protocol(?:\/[\w-]+)?|documents|status-document|forecast-document)\.ts$/;
+	const PROTOCOL = /^src\/api\/(?:protocol(?:\/[\w-]+)?|documents(?:\/[\w-]+)?)\.ts$/;
 
 	/** How a file or a YAML text that other people wrote is read, with its bounds. Stateless, and shared by all readers: a second copy would soon have another rule. */
 	const FILES_READ = ["src/host/plain-file.ts", "src/host/yaml-bounds.ts"];

@@ -1,9 +1,9 @@
 // The page's only state: jobs, the daemon's status, the present route, messages. Parts of the page listen to the channels that they show.
 
+import type { StatusDocument } from "../src/api/documents/status.ts";
 import type { EventDocument } from "../src/api/documents.ts";
 import type { LockDocument } from "../src/api/protocol/nouns.ts";
 import type { MethodName, Params, Result } from "../src/api/protocol.ts";
-import type { StatusDocument } from "../src/api/status-document.ts";
 import { exchange, openDoor, Refused, type RpcClient } from "./net/client.ts";
 import { type LinkState, Sync } from "./net/sync.ts";
 import { after, every, keep, monotonic, now, recall } from "./outside.ts";

@@ -1,7 +1,7 @@
 // What is known of the jobs at a moment, and the words for it. While there is no daemon, what was known last, and what the runs go on writing.
 
+import type { StatusDocument } from "../../src/api/documents/status.ts";
 import type { EventDocument, JobDocument, ReasonDocument } from "../../src/api/documents.ts";
-import type { StatusDocument } from "../../src/api/status-document.ts";
 import { clock, type Line } from "./paint.ts";
 import type { Session } from "./session.ts";
 import { BATCH } from "./story.ts";

@@ -4,7 +4,6 @@ import * as check from "../core/input/check.ts";
 import { nearest } from "../core/input/nearest.ts";
 import { depthOf, readJson, writeJson } from "../core/text/json-text.ts";
 import { type At, demand, doc, type Handler, type Handlers } from "./call.ts";
-import { identify } from "./caller-process.ts";
 import type { Caller, Context, Tokens } from "./context.ts";
 import { rfc3339 } from "./documents.ts";
 import type { Method } from "./fields.ts";
@@ -22,13 +21,14 @@ import { repoMethods } from "./methods/repo.ts";
 import { runMethods } from "./methods/run.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
 import { recipeMethods, sourceMethods } from "./methods/source.ts";
-import { CODE_LASTS_MS, type PageSignIns } from "./page-sign-ins.ts";
 import { readBy, readParams } from "./params.ts";
 import { isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES, type RpcResponse } from "./protocol.ts";
 import { errorBody, Refusal } from "./refusal.ts";
 import { openToRun } from "./run-bounds.ts";
 import { forViewer, jobsWithFreeForm } from "./secrets.ts";
-import { bearer } from "./tokens.ts";
+import { identify } from "./server/caller-process.ts";
+import { CODE_LASTS_MS, type PageSignIns } from "./server/page-sign-ins.ts";
+import { bearer } from "./server/tokens.ts";
 
 /** One connection, or one HTTP request. `identified`: caller-process.ts. */
 export type Session = { caller: Caller; identified?: Promise<void> | undefined };

@@ -10,12 +10,12 @@ import { FakeClock, MINUTE, SECOND } from "../../test/make/fakes.ts";
 import { makeFolder } from "../../test/make/folder.ts";
 import { openFilesLimit } from "../host/open-files.ts";
 import { connect } from "./client.ts";
-import { Histogram, writeMetrics } from "./metrics-text.ts";
-import { type Page, PageSignIns } from "./page-sign-ins.ts";
 import { MASKED, masked, maskedDeep, matcher, SECRET_NAMES } from "./secrets.ts";
+import { Histogram, writeMetrics } from "./server/metrics-text.ts";
+import { type Page, PageSignIns } from "./server/page-sign-ins.ts";
+import { bearer } from "./server/tokens.ts";
+import { WrongTokens } from "./server/wrong-tokens.ts";
 import { fitsSocket, isSocketOf, recordedSocket, shortFolderPrefix, socketOf } from "./socket-path.ts";
-import { bearer } from "./tokens.ts";
-import { WrongTokens } from "./wrong-tokens.ts";
 
 describe("the socket's path", () => {
 	test("is in the home, unless that is too long for a socket", () => {

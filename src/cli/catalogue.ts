@@ -1,15 +1,15 @@
 // Every command, in the order of help. A command's code is loaded when it is called.
 
-import { ACT } from "./catalogue/act.ts";
-import { ADD, APPLY } from "./catalogue/add.ts";
-import { CONTROL } from "./catalogue/control.ts";
 import { CRON } from "./catalogue/cron.ts";
+import { ACT } from "./catalogue/job/act.ts";
+import { ADD, APPLY } from "./catalogue/job/add.ts";
+import { LOOK } from "./catalogue/job/read.ts";
+import { SLING, WORK } from "./catalogue/job/sling.ts";
 import { KERNEL } from "./catalogue/kernel.ts";
-import { LOOK } from "./catalogue/look.ts";
 import { MCP } from "./catalogue/mcp.ts";
 import { NOUNS, UPKEEP } from "./catalogue/nouns.ts";
-import { SLING, WORK } from "./catalogue/sling.ts";
-import { VOICE } from "./catalogue/verdict.ts";
+import { VOICE } from "./catalogue/run.ts";
+import { CONTROL } from "./catalogue/scheduler.ts";
 import type { CommandSpec } from "./command.ts";
 
 export const SECTIONS: readonly (readonly [title: string, commands: readonly CommandSpec[]])[] = [

@@ -4,9 +4,9 @@ import type { EventDocument } from "../api/documents.ts";
 import type { LogStream, StreamPart } from "../core/text/log-piece.ts";
 import { failureOf } from "./failure.ts";
 import type { Io } from "./io.ts";
-import { hasEnded, labelOf, type ShownJob } from "./job-lines.ts";
-import { createLogText, createPrefixed, type LogText, lastLines } from "./log-text.ts";
-import { plain } from "./print.ts";
+import { hasEnded, labelOf, type ShownJob } from "./printing/job-lines.ts";
+import { createLogText, createPrefixed, type LogText, lastLines } from "./printing/log-text.ts";
+import { plain } from "./printing/print.ts";
 
 /** Where to begin: at a byte, or at the last lines. */
 export type LogStart = { offset: number } | { tail: number };

@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { MoveWish } from "../api/auto-start.ts";
 import { writeJson } from "../core/text/json-text.ts";
 import { CliFailure, usage } from "./failure.ts";
-import type { Printer, Stream } from "./print.ts";
+import type { Printer, Stream } from "./printing/print.ts";
 
 export type AnswerDocument = Record<string, unknown>;
 

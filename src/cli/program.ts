@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { COMMANDS } from "./catalogue.ts";
 import type { Call, CommandSpec } from "./command.ts";
+import { inTypedWords } from "./command-line/field-words.ts";
+import { type Globals, type Parsed, parse } from "./command-line/parse.ts";
 import { CliFailure, EXIT, exitOf, failureOf } from "./failure.ts";
-import { inTypedWords } from "./field-words.ts";
 import type { AnswerDocument, CliEnvironment, DaemonConnection, Io } from "./io.ts";
-import { type Globals, type Parsed, parse } from "./parse.ts";
-import { createPrinter, type Printer } from "./print.ts";
-import { printable } from "./sequences.ts";
+import { createPrinter, type Printer } from "./printing/print.ts";
+import { printable } from "./printing/sequences.ts";
 
 /** Resolves with the exit code; never rejects. */
 export async function program(argv: readonly string[], world: CliEnvironment): Promise<number> {
@@ -72,7 +72,7 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: CliEnviron
 		print.out(parsed.globals.json ? JSON.stringify({ schema_version: 1, version }) : version);
 		return EXIT.done;
 	}
-	const { commandHelp, groupHelp, shortHelp, wholeHelp } = await import("./help.ts");
+	const { commandHelp, groupHelp, shortHelp, wholeHelp } = await import("./command-line/help.ts");
 	if (parsed.kind === "nothing") {
 		for (const line of shortHelp(print.paintTalk)) print.warn(line);
 		return EXIT.usage;

@@ -2,9 +2,9 @@
 
 import type { ExitKind } from "../core/job.ts";
 import type { AnswerDocument, Io } from "./io.ts";
-import { labelOf, launchWords, statusWords } from "./job-lines.ts";
-import { paintStatus } from "./print.ts";
-import { printable, tame } from "./sequences.ts";
+import { labelOf, launchWords, statusWords } from "./printing/job-lines.ts";
+import { paintStatus } from "./printing/print.ts";
+import { printable, tame } from "./printing/sequences.ts";
 import { durationWords } from "./times.ts";
 
 type WaitedJob = { id: number; status: string; exit_code: number | null; exit_kind: ExitKind | null } & {

@@ -8,7 +8,7 @@ import { foreignHome, isSocketOf, realPath, recordedSocket, socketOf } from "../
 import { localHost, systemClock } from "../host/local.ts";
 import { EXIT, usage } from "./failure.ts";
 import type { CliEnvironment, DaemonConnection } from "./io.ts";
-import { splitKeys } from "./sequences.ts";
+import { splitKeys } from "./printing/sequences.ts";
 
 export function systemWorld(): CliEnvironment {
 	const { env } = process;

@@ -7,7 +7,7 @@
 //   runs     runs of an earlier daemon are found again, then claims begin; then triggers (cron slots, file watches) and daemon.json
 
 import type { Checkup } from "../api/context.ts";
-import { type Serving, serve } from "../api/serve.ts";
+import { type Serving, serve } from "../api/server/serve.ts";
 import { localDisk } from "../host/disk.ts";
 import { usersOf } from "../host/folder-users.ts";
 import { localHost, systemClock } from "../host/local.ts";

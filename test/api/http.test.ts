@@ -3,7 +3,7 @@
 import { request } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { serve } from "../../src/api/serve.ts";
+import { serve } from "../../src/api/server/serve.ts";
 import { systemClock } from "../../src/host/local.ts";
 import { until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";

@@ -5,7 +5,7 @@ import { createConnection, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect, RpcError } from "../../src/api/client.ts";
-import { serve } from "../../src/api/serve.ts";
+import { serve } from "../../src/api/server/serve.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openDesk, openDoors, TOKENS } from "../make/served.ts";
 

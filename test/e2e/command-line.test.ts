@@ -1,4 +1,4 @@
-// Bad input at the real command line: one clear message, the right exit code, nothing half done. (src/cli/parse.test.ts asks every command for each kind.)
+// Bad input at the real command line: one clear message, the right exit code, nothing half done. (src/cli/command-line/parse.test.ts asks every command for each kind.)
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

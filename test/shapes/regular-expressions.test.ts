@@ -85,8 +85,8 @@ describe("regular expressions", () => {
 
 	/** Where an expression is made from text, with what to call so that it is made. */
 	const MAKERS: Record<string, () => Promise<unknown>> = {
-		"src/cli/sequences.ts": async () => {
-			const { splitSequences, splitKeys } = await import("../../src/cli/sequences.ts");
+		"src/cli/printing/sequences.ts": async () => {
+			const { splitSequences, splitKeys } = await import("../../src/cli/printing/sequences.ts");
 			return [splitSequences("a"), splitKeys("a")];
 		},
 		"src/core/recipes/after-result.ts": () => import("../../src/core/recipes/after-result.ts"),

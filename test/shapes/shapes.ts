@@ -4,8 +4,8 @@
 import { readParams } from "../../src/api/params.ts";
 import { METHODS } from "../../src/api/protocol.ts";
 import { looksSecret, maskedDeep, SECRET_NAMES } from "../../src/api/secrets.ts";
-import { createLogText } from "../../src/cli/log-text.ts";
-import { printable, splitKeys, tame } from "../../src/cli/sequences.ts";
+import { createLogText } from "../../src/cli/printing/log-text.ts";
+import { printable, splitKeys, tame } from "../../src/cli/printing/sequences.ts";
 import { worktreesIn } from "../../src/contracts/git.ts";
 import { callsInTranscript } from "../../src/core/agents/adapters/claude-transcript.ts";
 import { deniedInRollout, resetInRollout, usedInRollout } from "../../src/core/agents/adapters/codex-rollout.ts";

@@ -1,6 +1,6 @@
 // The timeline's bars: each job's wait and run, by lane, packed without overlap; expected ones in outline. Pure.
 
-import type { ForecastDocument } from "../../src/api/forecast-document.ts";
+import type { ForecastDocument } from "../../src/api/documents/forecast.ts";
 import type { JobRow } from "./row.ts";
 
 export type Bar = {

@@ -1,7 +1,7 @@
 // Numbers as text, bars, charts, logs in pieces, runs, layouts: the pure logic of the page.
 
 import { describe, expect, test } from "vitest";
-import type { ForecastDocument } from "../../src/api/forecast-document.ts";
+import type { ForecastDocument } from "../../src/api/documents/forecast.ts";
 import { move, sight, wholeOf, zoom } from "../draw/camera.ts";
 import { columnsOf, layOut, longestChain } from "../draw/layout.ts";
 import { SseReader } from "../net/sse.ts";

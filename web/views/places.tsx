@@ -1,7 +1,7 @@
 // Where jobs run: the repositories they work on, the hosts that run them.
 
+import type { HostDocument } from "../../src/api/documents/status.ts";
 import type { Result } from "../../src/api/protocol.ts";
-import type { HostDocument } from "../../src/api/status-document.ts";
 import { app } from "../app.ts";
 import { drainHost, pause, removeHost, resume, undrainHost } from "../parts/actions.ts";
 import { Moment } from "../parts/bits.tsx";

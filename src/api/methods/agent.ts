@@ -2,7 +2,7 @@
 
 import { systemTimezone } from "../../host/local.ts";
 import { doc, type Handlers } from "../call.ts";
-import { createJudging } from "../judgement-document.ts";
+import { createJudging } from "../documents/judgement.ts";
 
 /** Bytes that are judged before other callers have their turn: each may be a line of its own. */
 const PIECE = 16_384;

@@ -5,7 +5,7 @@ import { SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { isTerminal } from "../../core/job.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
-import { batchEtas } from "../eta.ts";
+import { batchEtas } from "../documents/eta.ts";
 import type { BatchDocument } from "../protocol/nouns.ts";
 import { costOf } from "./budget.ts";
 

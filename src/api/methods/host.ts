@@ -3,7 +3,7 @@
 import { SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { doc, type Handlers, shownAll } from "../call.ts";
-import { hostDocument } from "../status-document.ts";
+import { hostDocument } from "../documents/status.ts";
 
 const PAGE = 10_000;
 

@@ -1,4 +1,4 @@
-// Methods of jobs: adding, acting, and claims of outside workers. Reading is in job-look.ts.
+// Methods of jobs: adding, acting, and claims of outside workers. Reading is in job/read.ts.
 
 import type { OfItems } from "../../contracts/adding.ts";
 import type { Claimed, Manifest, RunEnd } from "../../contracts/scheduler.ts";
@@ -13,7 +13,7 @@ import { endedDocument, reasonDocument, rfc3339, runDocument } from "../document
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { boundsOf, placedIn, refuseForeignCapture, refuseOutside } from "../run-bounds.ts";
-import { JOB_LOOKS } from "./job-look.ts";
+import { JOB_LOOKS } from "./job/read.ts";
 import { merge, WORKTREE_LOOKS } from "./repo.ts";
 
 /** Acts on one job, and returns it afterwards. */

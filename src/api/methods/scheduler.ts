@@ -5,10 +5,10 @@ import { SluiceError } from "../../core/errors.ts";
 import { isMergeStuck } from "../../core/job.ts";
 import { demand, doc, type Handlers } from "../call.ts";
 import { type Context, frozenIn } from "../context.ts";
+import { forecastDocument } from "../documents/forecast.ts";
+import { type StatusDocument, statusDocument } from "../documents/status.ts";
 import { rfc3339 } from "../documents.ts";
-import { forecastDocument } from "../forecast-document.ts";
 import { PROTOCOL } from "../protocol.ts";
-import { type StatusDocument, statusDocument } from "../status-document.ts";
 import { mustBeKnown } from "./known.ts";
 import { prune } from "./repo.ts";
 

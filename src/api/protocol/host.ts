@@ -1,8 +1,8 @@
 // The methods of hosts: the machines that run jobs.
 
+import type { HostDocument } from "../documents/status.ts";
 import type { JobDocument } from "../documents.ts";
 import { flag, maybe, method, text, word } from "../fields.ts";
-import type { HostDocument } from "../status-document.ts";
 
 type Doc<T> = { schema_version: number } & T;
 const NAME = { name: word("the host") };

@@ -5,8 +5,8 @@ import type { Manifest, RunEnd } from "../../contracts/scheduler.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
 import type { LogPiece } from "../context.ts";
+import type { EtaDocument } from "../documents/eta.ts";
 import type { EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
-import type { EtaDocument } from "../eta.ts";
 import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type Ref, text, time, whole, word, words } from "../fields.ts";
 
 type Doc<T> = { schema_version: number } & T;

@@ -5,9 +5,9 @@ import type { AccountView, BudgetView } from "../../contracts/scheduler.ts";
 import type { LaneConfig } from "../../core/config.ts";
 import type { Status } from "../../core/job.ts";
 import type { Checkup, Problem, Setting } from "../context.ts";
+import type { RangeDocument } from "../documents/forecast.ts";
 import type { JobDocument, ReasonDocument, Time } from "../documents.ts";
 import { choice, decimal, duration, flag, json, maybe, method, orNull, text, time, whole, word, words } from "../fields.ts";
-import type { RangeDocument } from "../forecast-document.ts";
 
 type Doc<T> = { schema_version: number } & T;
 /** `lending`: running jobs that wait for other jobs and lend their slots. `timezone`: of its active hours. */

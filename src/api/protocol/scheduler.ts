@@ -1,10 +1,10 @@
 // Methods that act on the whole queue and on the daemon.
 
 import type { StatusReport } from "../../contracts/scheduler.ts";
+import type { ForecastDocument } from "../documents/forecast.ts";
+import type { StatusDocument } from "../documents/status.ts";
 import type { Time } from "../documents.ts";
 import { choice, duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
-import type { ForecastDocument } from "../forecast-document.ts";
-import type { StatusDocument } from "../status-document.ts";
 
 type Doc<T> = { schema_version: number } & T;
 export type VersionDocument = Doc<{

@@ -17,7 +17,7 @@ export const MONEY: readonly CommandSpec[] = [
 		help: "One account: whether work may start on it, and all that keeps it from that.",
 		args: [ACCOUNT],
 		examples: [["sluice account show work", "why nothing starts on it"]],
-		load: () => import("../commands/account-show.ts"),
+		load: () => import("../commands/account.ts"),
 	},
 	{
 		name: "account limit",
@@ -95,6 +95,6 @@ export const MONEY: readonly CommandSpec[] = [
 			["sluice budget report --per job --batch night", "the dearest jobs of one batch"],
 			["sluice budget report owner:ann tokens 1200", "what an agent elsewhere used"],
 		],
-		load: () => import("../commands/budget-report.ts"),
+		load: () => import("../commands/budget.ts"),
 	},
 ];

@@ -60,14 +60,14 @@ export const UPKEEP: readonly CommandSpec[] = [
 		more: ["Never one that a job which has not ended still refers to, nor one whose merge is open."],
 		options: [{ name: "days", type: "number", value: "N", help: "Delete jobs that ended more than N days ago. Default: 7." }],
 		examples: [["sluice gc --days 30", "keep a month"]],
-		load: () => import("../commands/gc.ts"),
+		load: () => import("../commands/scheduler/gc.ts"),
 	},
 	PRUNE,
 	{
 		name: "export",
 		help: "All jobs and their events, as JSON lines.",
 		examples: [["sluice export > jobs.jsonl", "each line has a `type`: job or event"]],
-		load: () => import("../commands/export.ts"),
+		load: () => import("../commands/store/export.ts"),
 	},
 	{
 		name: "backup",
@@ -75,7 +75,7 @@ export const UPKEEP: readonly CommandSpec[] = [
 		more: ["A SQLite database that can be put in the place of the home's sluice.db: see Operating. A queue in PostgreSQL has pg_dump."],
 		args: [{ name: "FILE", help: "A new file.", take: "one", completes: "file" }],
 		examples: [["sluice backup ~/sluice-monday.db", "jobs, events and numbers; not logs and worktrees"]],
-		load: () => import("../commands/backup.ts"),
+		load: () => import("../commands/store/backup.ts"),
 	},
 	{
 		name: "migrate-store",
@@ -98,7 +98,7 @@ export const UPKEEP: readonly CommandSpec[] = [
 			["sluice migrate-store postgres://sluice@db.example/sluice ~/.sluice --replace", "and back"],
 			["sluice migrate-store --check ~/.sluice postgres://sluice@db.example/sluice", "what is in the way?"],
 		],
-		load: () => import("../commands/migrate-store.ts"),
+		load: () => import("../commands/store/migrate.ts"),
 	},
 	{
 		name: "completion",
@@ -109,13 +109,13 @@ export const UPKEEP: readonly CommandSpec[] = [
 			["sluice completion zsh > ~/.zfunc/_sluice", "in a folder of your fpath"],
 			["sluice completion fish > ~/.config/fish/completions/sluice.fish", ""],
 		],
-		load: () => import("../commands/completion.ts"),
+		load: () => import("../commands/shell/completion.ts"),
 	},
 	{
 		name: "version",
 		help: "The version of this program, and of the daemon that runs.",
 		examples: [["sluice version", ""]],
-		load: () => import("../commands/version.ts"),
+		load: () => import("../commands/scheduler/version.ts"),
 	},
 	{
 		name: "__complete",
@@ -123,6 +123,6 @@ export const UPKEEP: readonly CommandSpec[] = [
 		args: [{ name: "KIND", help: "job, lane or host.", take: "one" }],
 		examples: [["sluice __complete job", ""]],
 		hidden: true,
-		load: () => import("../commands/complete.ts"),
+		load: () => import("../commands/shell/complete.ts"),
 	},
 ];

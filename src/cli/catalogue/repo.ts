@@ -77,7 +77,7 @@ export const DIFF: CommandSpec = {
 	more: ["From its worktree, committed or not; from its last run's folder when the worktree is gone."],
 	args: [ID],
 	examples: [["sluice diff 7 | less", "look before it is merged"]],
-	load: () => import("../commands/diff.ts"),
+	load: () => import("../commands/job/diff.ts"),
 };
 
 export const OPEN: CommandSpec = {
@@ -95,7 +95,7 @@ export const OPEN: CommandSpec = {
 		["sluice open 7", "where job 7 works"],
 		['cd "$(sluice open 7 -q)"', "go there"],
 	],
-	load: () => import("../commands/open.ts"),
+	load: () => import("../commands/job/open.ts"),
 };
 
 export const PRUNE: CommandSpec = {
@@ -104,5 +104,5 @@ export const PRUNE: CommandSpec = {
 	more: ["Worktrees of merged jobs go by themselves. What stays is named, with the reason."],
 	options: [{ name: "dry-run", type: "flag", help: "Only say what would be done." }],
 	examples: [["sluice prune --dry-run", "look first"]],
-	load: () => import("../commands/prune.ts"),
+	load: () => import("../commands/scheduler/prune.ts"),
 };

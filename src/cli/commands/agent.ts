@@ -2,19 +2,19 @@
 
 import { closeSync, openSync, readSync } from "node:fs";
 import type { AgentDocument, ProfileDocument } from "../../api/context.ts";
-import { createJudging, type JudgedProfile } from "../../api/judgement-document.ts";
+import { createJudging, type JudgedProfile } from "../../api/documents/judgement.ts";
 import { ADAPTERS, isFormat } from "../../core/agents/index.ts";
 import { FORMATS } from "../../core/agents/profile.ts";
 import { systemTimezone } from "../../host/local.ts";
-import { asCaller, newerWords } from "../caller-agents.ts";
+import { asCaller, newerWords } from "../caller/agents.ts";
+import { keyHints } from "../caller/handed-over.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { keyHints } from "../handed-over.ts";
 import { type AnswerDocument, absolutePath, answer, type Io } from "../io.ts";
-import { shellWord } from "../job-lines.ts";
-import { plain } from "../print.ts";
-import { printable } from "../sequences.ts";
-import { table } from "../table.ts";
+import { shellWord } from "../printing/job-lines.ts";
+import { plain } from "../printing/print.ts";
+import { printable } from "../printing/sequences.ts";
+import { table } from "../printing/table.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const verb = call.command.name.split(" ")[1];

@@ -3,13 +3,13 @@
 import type { BatchDocument } from "../../api/protocol/nouns.ts";
 import type { Call } from "../command.ts";
 import { type AnswerDocument, answer, type Io } from "../io.ts";
-import { cellOf, columnOf, LIST_FIELDS, type ShownJob, shellWord, statusWords } from "../job-lines.ts";
-import { counted } from "../print.ts";
-import { rangeWords } from "../ranges.ts";
-import { printable } from "../sequences.ts";
-import { table } from "../table.ts";
+import { cellOf, columnOf, LIST_FIELDS, type ShownJob, shellWord, statusWords } from "../printing/job-lines.ts";
+import { counted } from "../printing/print.ts";
+import { rangeWords } from "../printing/ranges.ts";
+import { printable } from "../printing/sequences.ts";
+import { table } from "../printing/table.ts";
 import { dollars } from "./noun-set.ts";
-import { gauge } from "./status.ts";
+import { gauge } from "./scheduler/status.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const verb = call.command.name.split(" ")[1] as Verb;

@@ -4,8 +4,8 @@ import type { Setting } from "../../api/context.ts";
 import type { Call } from "../command.ts";
 import { EXIT } from "../failure.ts";
 import { type AnswerDocument, answer, type Io } from "../io.ts";
-import { printable } from "../sequences.ts";
-import { table } from "../table.ts";
+import { printable } from "../printing/sequences.ts";
+import { table } from "../printing/table.ts";
 
 export async function run(call: Call, io: Io): Promise<number | undefined> {
 	const verb = call.command.name.split(" ")[1] as "get" | "set" | "unset" | "list" | "check";

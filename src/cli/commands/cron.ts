@@ -1,13 +1,13 @@
 // sluice cron: triggers by time, and by files that change.
 
 import type { TriggerDocument } from "../../api/protocol/cron.ts";
+import { chosen } from "../caller/environment.ts";
 import type { Call } from "../command.ts";
-import { chosen } from "../environment.ts";
 import { usage } from "../failure.ts";
 import { type AnswerDocument, absolutePath, answer, type Io } from "../io.ts";
-import { pairs, plain } from "../print.ts";
-import { printable } from "../sequences.ts";
-import { table } from "../table.ts";
+import { pairs, plain } from "../printing/print.ts";
+import { printable } from "../printing/sequences.ts";
+import { table } from "../printing/table.ts";
 import { durationOf, instantOf, localTime, relative } from "../times.ts";
 
 const short = (name: string) => name.slice(name.indexOf(":") + 1);

@@ -3,13 +3,13 @@
 import type { AgentDocument, Checkup, Setting } from "../../api/context.ts";
 import { ALLOWED } from "../../core/input/environment.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
-import { asCaller } from "../caller-agents.ts";
+import { asCaller } from "../caller/agents.ts";
+import { keyHints, toolNote } from "../caller/handed-over.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, EXIT, failureOf, usage } from "../failure.ts";
-import { keyHints, toolNote } from "../handed-over.ts";
 import { type AnswerDocument, answer, type Io } from "../io.ts";
-import { printable } from "../sequences.ts";
-import { pad } from "../table.ts";
+import { printable } from "../printing/sequences.ts";
+import { pad } from "../printing/table.ts";
 
 export async function run(call: Call, io: Io): Promise<number> {
 	const store = call.text("store");

@@ -1,13 +1,13 @@
 // sluice host show, drain, undrain and remove.
 
+import type { HostDocument } from "../../api/documents/status.ts";
 import type { JobDocument } from "../../api/documents.ts";
-import type { HostDocument } from "../../api/status-document.ts";
 import type { Call } from "../command.ts";
 import { type AnswerDocument, answer, type Io } from "../io.ts";
-import { labelOf } from "../job-lines.ts";
-import { plain } from "../print.ts";
-import { printable } from "../sequences.ts";
-import { pad } from "../table.ts";
+import { labelOf } from "../printing/job-lines.ts";
+import { plain } from "../printing/print.ts";
+import { printable } from "../printing/sequences.ts";
+import { pad } from "../printing/table.ts";
 import { instantOf, relative } from "../times.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {

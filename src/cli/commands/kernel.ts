@@ -4,12 +4,12 @@ import type { Imported, ReadyEntry } from "../../contracts/scheduler.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { type AnswerDocument, absolutePath, answer, type Io } from "../io.ts";
-import { type Agent, entryLines, entryWords, type LedgerRow, ledgerLines } from "../kernel-lines.ts";
-import { counted } from "../print.ts";
-import { printable } from "../sequences.ts";
-import { table } from "../table.ts";
+import { type Agent, entryLines, entryWords, type LedgerRow, ledgerLines } from "../printing/kernel-lines.ts";
+import { counted } from "../printing/print.ts";
+import { printable } from "../printing/sequences.ts";
+import { table } from "../printing/table.ts";
 import { durationOf, timeOf } from "../times.ts";
-import { payloadOf } from "./add.ts";
+import { payloadOf } from "./job/add.ts";
 
 type Command = { method: string; params(call: Call, io: Io): AnswerDocument; said(document: AnswerDocument, io: Io, call: Call): void };
 

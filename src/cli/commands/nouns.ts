@@ -2,12 +2,12 @@
 
 import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";
-import { plain } from "../print.ts";
-import { printable } from "../sequences.ts";
-import { type TableColumn, table } from "../table.ts";
+import { plain } from "../printing/print.ts";
+import { printable } from "../printing/sequences.ts";
+import { type TableColumn, table } from "../printing/table.ts";
 import { instantOf, relative } from "../times.ts";
 import { dollars } from "./noun-set.ts";
-import { gauge } from "./status.ts";
+import { gauge } from "./scheduler/status.ts";
 
 type Row = Record<string, unknown>;
 type Listed = { of: string; empty: string; columns: readonly (TableColumn & { cell(row: Row, io: Io): string })[] };

@@ -3,9 +3,9 @@
 import type { Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";
 import { type AnswerDocument, absolutePath, answer, firstLine, type Io } from "../io.ts";
-import { plain } from "../print.ts";
-import { printable } from "../sequences.ts";
-import { cut, pad } from "../table.ts";
+import { plain } from "../printing/print.ts";
+import { printable } from "../printing/sequences.ts";
+import { cut, pad } from "../printing/table.ts";
 
 type Repo = Record<string, unknown> & {
 	name: string;

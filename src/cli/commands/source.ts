@@ -7,9 +7,9 @@ import type { ItemFault } from "../../contracts/source.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { type AnswerDocument, absolutePath, answer, type Io, readAll } from "../io.ts";
-import { counted, pairs, plain } from "../print.ts";
-import { printable } from "../sequences.ts";
-import { table } from "../table.ts";
+import { counted, pairs, plain } from "../printing/print.ts";
+import { printable } from "../printing/sequences.ts";
+import { table } from "../printing/table.ts";
 
 export async function run(call: Call, io: Io): Promise<number | undefined> {
 	switch (call.command.name) {

@@ -1,0 +1,83 @@
+// Expected end of a job or a batch, for answers about other things. Uses a forecast of the whole queue, which is renewed now and then.
+
+import type { JobView } from "../../contracts/scheduler.ts";
+import type { Forecast } from "../../core/forecast/forecast.ts";
+import { isTerminal } from "../../core/job.ts";
+import { type Context, frozenIn } from "../context.ts";
+import { type RangeDocument, rangeDocument } from "./forecast.ts";
+
+/** Without times: `stuck` says why. */
+export type EtaDocument = {
+	start: RangeDocument | null;
+	end: RangeDocument | null;
+	basis: { runs: number; of: string } | null;
+	stuck: string | null;
+};
+
+/**
+ * A forecast is reused for ten times as long as it took to make: many requests cost little more than one, and in a queue of usual size a caller that has
+ * just changed something gets a forecast from after the change.
+ */
+const TIMES = 10;
+/** A long queue takes longer to simulate: this answer goes out without times, and the next one has them. */
+const PATIENCE_MS = 500;
+
+type Kept = { forecast: Promise<Forecast | null>; until: number };
+const kept = new WeakMap<Context, Kept>();
+
+/** Undefined if there is nothing to forecast, or the forecast was not ready in time. */
+export async function etaOf(
+	context: Context,
+	{ id, kind, status }: Pick<JobView, "id" | "kind" | "status">,
+): Promise<EtaDocument | undefined> {
+	if (isTerminal(status) || kind === "kernel") return undefined;
+	let forecast = await recent(context);
+	if (forecast && !forecast.jobs.some((job) => job.id === id)) {
+		// The job was added after the last forecast.
+		kept.delete(context);
+		forecast = await recent(context);
+	}
+	const job = forecast?.jobs.find((one) => one.id === id);
+	if (!forecast || !job) return undefined;
+	const { start, end, basis, stuck } = job;
+	return {
+		start: rangeDocument(start),
+		end: rangeDocument(end),
+		basis,
+		stuck: stuck ?? (end === null ? (forecast.notes[0] ?? null) : null),
+	};
+}
+
+/** By name; a batch without a forecast is left out. */
+export async function batchEtas(context: Context): Promise<Map<string, RangeDocument>> {
+	const forecast = await recent(context);
+	return new Map((forecast?.batches ?? []).flatMap(({ name, end }) => (end === null ? [] : [[name, rangeDocument(end) as RangeDocument]])));
+}
+
+async function recent(context: Context): Promise<Forecast | null> {
+	const { clock, host } = context;
+	const known = kept.get(context);
+	const now = clock.monotonic();
+	const entry = known && known.until > now ? known : make(context, now);
+	let cancel = () => {};
+	const late = new Promise<null>((resolve) => {
+		cancel = host.after(PATIENCE_MS, () => resolve(null), "hold");
+	});
+	try {
+		return await Promise.race([entry.forecast, late]);
+	} finally {
+		cancel();
+	}
+}
+
+function make(context: Context, now: number): Kept {
+	const entry: Kept = { forecast: Promise.resolve(null), until: Number.POSITIVE_INFINITY };
+	// Too many jobs to simulate: no forecast.
+	entry.forecast = context.scheduler.forecast({ frozen: frozenIn(context) }).catch(() => null);
+	void entry.forecast.then(() => {
+		const end = context.clock.monotonic();
+		entry.until = end + TIMES * (end - now);
+	});
+	kept.set(context, entry);
+	return entry;
+}

@@ -1,0 +1,74 @@
+// The state of the whole queue and its hosts: the document of `sluice status`.
+
+import type { HostView } from "../../contracts/fleet.ts";
+import type { BudgetView, StatusReport } from "../../contracts/scheduler.ts";
+import type { MergeStatus } from "../../core/job.ts";
+import { maybeTime, rfc3339, type Time } from "../documents.ts";
+
+/** `lease_until` is null for a host without a lease: the only host of its store. */
+export type HostDocument = Omit<HostView, "heartbeat_at" | "joined_at" | "lease_until" | "drain"> & {
+	heartbeat_at: Time;
+	joined_at: Time | null;
+	lease_until: Time | null;
+	drain: { by: string; at: Time; reason: string } | null;
+};
+
+export type StatusDocument = Omit<
+	StatusReport,
+	"paused_at" | "holds" | "hosts" | "last_dispatch_at" | "needs_human" | "budgets" | "recent_failures"
+> & {
+	schema_version: number;
+	paused_at: Time | null;
+	holds: { scope: string; kind: string; agent?: string; since: Time; until: Time | null; by: string; reason: string }[];
+	hosts: HostDocument[];
+	last_dispatch_at: Time | null;
+	/** Jobs that wait for a person, oldest first. `question` is null if approval is needed. */
+	needs_human: { job: number; name: string | null; agent: string | null; question: string | null; denied: string[]; since: Time }[];
+	/** Succeeded jobs whose merge continues only after a person acts: a hundred at most. */
+	unmerged?: {
+		job: number;
+		name: string | null;
+		merge_status: MergeStatus;
+		/** The worktree holds work that is on no commit of its branch. */
+		uncommitted: boolean;
+		message: string | null;
+		/** Where a person can repair it. */
+		path: string | null;
+		since: Time;
+	}[];
+	/** Jobs whose runs on this host are frozen by a pause with `freeze`. */
+	frozen?: number[];
+	/** Jobs that ended badly in the last 24 hours and were not retried. An older daemon does not send it. */
+	recent_failures?: { since: Time; failed: number; blocked_by_dependency: number };
+	/** Budgets that are used up or near it. */
+	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
+	/** Why config.yml as it is is not in force; null if it is. */
+	config_problem?: string | null;
+	/** The port of page and HTTP on 127.0.0.1; null without HTTP. */
+	http_port?: number | null;
+	/** Why there is no HTTP although a port is set, or why it has another port; null if neither. */
+	http_problem?: string | null;
+	/** The disk of the home is nearly full. */
+	disk_problem?: string | null;
+	/** The daemon's clock. */
+	now?: Time;
+};
+export const statusDocument = (status: StatusReport): StatusDocument => ({
+	schema_version: 1,
+	...status,
+	paused_at: maybeTime(status.paused_at),
+	holds: status.holds.map((hold) => ({ ...hold, since: rfc3339(hold.since), until: maybeTime(hold.until) })),
+	hosts: status.hosts.map(hostDocument),
+	last_dispatch_at: maybeTime(status.last_dispatch_at),
+	needs_human: status.needs_human.map((one) => ({ ...one, since: rfc3339(one.since) })),
+	budgets: status.budgets.map((one) => ({ ...one, refills_at: maybeTime(one.refills_at) })),
+	recent_failures: { ...status.recent_failures, since: rfc3339(status.recent_failures.since) },
+});
+
+export const hostDocument = (host: HostView): HostDocument => ({
+	...host,
+	heartbeat_at: rfc3339(host.heartbeat_at),
+	joined_at: maybeTime(host.joined_at),
+	lease_until: maybeTime(host.lease_until),
+	drain: host.drain && { ...host.drain, at: rfc3339(host.drain.at) },
+});

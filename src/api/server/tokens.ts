@@ -1,0 +1,23 @@
+// The role that a token gives to its bearer, compared in constant time.
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Caller, Supervision, Tokens } from "../context.ts";
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+/** Digests have equal length, whatever was presented. */
+const same = (a: string, b: string) => timingSafeEqual(digest(a), digest(b));
+
+export function bearer(
+	presented: string,
+	tokens: Tokens,
+	supervisor: Pick<Supervision, "roleOfToken">,
+	channel: Caller["channel"],
+): Caller | undefined {
+	const [operator, viewer] = [same(presented, tokens.operator), same(presented, tokens.viewer)];
+	// An empty token is never valid: a token file that was truncated to nothing must not let a caller in.
+	if (presented === "") return undefined;
+	if (operator) return { role: "operator", by: "token", channel };
+	if (viewer) return { role: "viewer", by: "viewer", channel };
+	const run = supervisor.roleOfToken(presented);
+	return run ? { role: "run", by: `run:${run.run}`, channel, job: run.job, token: run.token } : undefined;
+}

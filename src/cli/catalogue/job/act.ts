@@ -1,0 +1,111 @@
+// Descriptions of the commands that act on jobs.
+
+import type { CommandSpec } from "../../command.ts";
+import { ID, IDS, REASON } from "../shared.ts";
+
+const load = () => import("../../commands/job/act.ts");
+
+export const ACT: readonly CommandSpec[] = [
+	{
+		name: "cancel",
+		help: "End jobs: waiting ones at once, running ones after a stop.",
+		more: [
+			"Each is tried; exit code 4 if one of them had ended already. A number or name that does not exist: nothing is done, exit code 3.",
+		],
+		args: [IDS],
+		options: [
+			{ name: "subtree", type: "flag", help: "And everything that comes after them, and their children; else those go on." },
+			REASON,
+		],
+		examples: [
+			["sluice cancel 7", "one"],
+			["sluice cancel 7 --subtree --reason 'wrong branch'", "and what comes after it"],
+		],
+		load: () => import("../../commands/job/cancel.ts"),
+	},
+	{
+		name: "retry",
+		help: "Run a job again, and everything that comes after it.",
+		args: [ID],
+		examples: [["sluice retry 7", "rewind to job 7"]],
+		load: () => import("../../commands/job/retry.ts"),
+	},
+	{
+		name: "rerun",
+		help: "Run this one job again, counters cleared, without the jobs that come after it.",
+		more: [
+			"Its children that its end had blocked come back with it. Other jobs that it had blocked stay blocked and are named: retry brings them back, too.",
+		],
+		args: [ID],
+		examples: [["sluice rerun 7", "also ends its back-off"]],
+		load: () => import("../../commands/job/retry.ts"),
+	},
+	{
+		name: "merge",
+		help: "Try a job's merge once more, without a run; or give it up.",
+		more: [
+			"What is merged is its branch as it stands now: fix and commit it in its worktree first (sluice open ID).",
+			"With --drop nothing is merged: the job stays succeeded, its branch stays, and what waits for its merge is blocked.",
+		],
+		args: [ID],
+		options: [{ name: "drop", type: "flag", help: "Give it up." }, REASON],
+		examples: [
+			["sluice merge 7", "after a conflict was solved by hand"],
+			["sluice merge 7 --drop --reason 'done otherwise'", "it is not wanted any more"],
+		],
+		load,
+	},
+	{ name: "promote", help: "First in its lane.", args: [ID], examples: [["sluice promote 7", "next in its lane"]], load },
+	{ name: "demote", help: "Last in its lane.", args: [ID], examples: [["sluice demote 7", "after all others of its lane"]], load },
+	{
+		name: "priority",
+		help: "Set a job's own priority.",
+		args: [ID, { name: "N", help: "A whole number; higher starts sooner.", take: "one" }],
+		examples: [["sluice priority 7 50", "fifty more than its lane gives"]],
+		load,
+	},
+	{
+		name: "run-now",
+		help: "Start it first of all, now: no delay, no back-off. Locks, pauses, approval and dependencies still count.",
+		args: [ID],
+		options: [{ name: "force", type: "flag", help: "Past max_concurrent and its lane's cap; never past locks, holds or the safety cap." }],
+		examples: [
+			["sluice run-now 7", "do not wait for its time"],
+			["sluice run-now 7 --force", "at once, even if all slots are taken"],
+		],
+		load,
+	},
+	{ name: "approve", help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]], load },
+	{
+		name: "reject",
+		help: "Refuse a job that needs approval; it ends cancelled.",
+		args: [ID],
+		options: [REASON],
+		examples: [["sluice reject 7 --reason 'too risky'", "with a reason"]],
+		load,
+	},
+	{
+		name: "answer",
+		help: "Answer what a job asks, or grant what it was denied; it goes on.",
+		more: [
+			"A permission counts for all further runs of the job, until retry or rerun begin it anew. TEXT may be left out then.",
+			"`asked` allows the commands that were denied in its last run (sluice show ID), and whatever follows them; a tool that was denied is allowed for any file or address. Codex has no such way.",
+		],
+		args: [ID, { name: "TEXT", help: "The answer; - reads it from stdin.", take: "optional" }],
+		options: [
+			{
+				name: "permission",
+				type: "text",
+				value: "MODE",
+				help: "What it may do without asking from now on.",
+				choices: ["edit", "full", "asked"],
+			},
+		],
+		examples: [
+			["sluice answer 7 'use the staging database'", "its next run is told"],
+			["sluice answer 7 --permission asked", "it may run the commands and use the tools that it was denied"],
+			["sluice answer 7 'yes, and push it' --permission full", "it may do everything"],
+		],
+		load,
+	},
+];

@@ -1,0 +1,195 @@
+// Descriptions of the commands that only read.
+
+import type { CommandSpec } from "../../command.ts";
+import { DIFF, OPEN } from "../repo.ts";
+import { ID, IDS, STATUSES } from "../shared.ts";
+
+export const LOOK: readonly CommandSpec[] = [
+	{
+		name: "status",
+		help: "The queue, caps, holds and hosts at a glance.",
+		options: [{ name: "watch", type: "flag", help: "Keep running and refresh when something changes." }],
+		examples: [
+			["sluice status", "what is going on"],
+			["sluice status --json | jq .queued_ready", "one number of it"],
+		],
+		load: () => import("../../commands/scheduler/status.ts"),
+	},
+	{
+		name: "list",
+		help: "Jobs, by repo: those that have not ended, or what you ask for.",
+		more: [
+			"! marks a job that waits for more than its turn: a time, another job, a lock, a person, a pause, a budget, a host. `sluice why ID` says for what.",
+		],
+		options: [
+			{
+				name: "status",
+				type: "list",
+				value: "STATUS",
+				help: "Only these.",
+				choices: STATUSES,
+				sought: ["failed", "running", "done", "pending", "state"],
+			},
+			{ name: "lane", type: "text", value: "NAME", help: "Only this lane.", completes: "lane" },
+			{ name: "repo", type: "text", value: "NAME", help: "Only this repo." },
+			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
+			{ name: "all", type: "flag", help: "Ended ones too." },
+			{
+				name: "limit",
+				type: "number",
+				value: "N",
+				help: "Show at most N jobs, the latest of those that have ended; 0 shows all. Default on a terminal: 500.",
+			},
+			{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." },
+			{ name: "format", type: "text", value: "HOW", help: "A line each, or a block each.", choices: ["table", "block"] },
+		],
+		examples: [
+			["sluice list", "what has not ended"],
+			["sluice list --status failed --lane code", "what went wrong there"],
+			["sluice list --all --fields id,name,status,exit_code", "chosen columns"],
+		],
+		load: () => import("../../commands/job/list.ts"),
+	},
+	{
+		name: "show",
+		help: "All that is known of a job.",
+		args: [ID],
+		options: [
+			{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." },
+			{ name: "outcome", type: "flag", help: "Instead: the account of its last run, on whichever host that was." },
+			{ name: "run", type: "number", value: "N", help: "With --outcome: of attempt N." },
+		],
+		examples: [
+			["sluice show 7", "by number"],
+			["sluice show 7 --outcome", "how its last run ended, and its last words"],
+			["sluice show build --json", "by name, as JSON"],
+		],
+		load: () => import("../../commands/job/show.ts"),
+	},
+	{
+		name: "why",
+		help: "Why a job does not run yet: every reason, its place in line, its priority.",
+		args: [ID],
+		examples: [["sluice why 7", "everything that holds it back, and what to do about it"]],
+		load: () => import("../../commands/job/why.ts"),
+	},
+	{
+		name: "history",
+		help: "What has happened to a job, and who did it.",
+		args: [ID],
+		examples: [["sluice history 7", "oldest first"]],
+		load: () => import("../../commands/job/history.ts"),
+	},
+	{
+		name: "logs",
+		help: "What jobs have written: stdout and stderr, in order.",
+		more: [
+			"With -f a log begins with its last 100 lines; -n says how many, -n all begins at the start. Several jobs: each line begins with the job's number or name.",
+			"Without --raw, an agent's JSON lines are told in words, and what would move the cursor or hide text is left out; colours stay.",
+			"--json prints one document of at most 1 MB; its `next_offset` is the --offset of the next one, until `eof`.",
+		],
+		args: [IDS],
+		options: [
+			{ name: "follow", short: "f", type: "flag", help: "Stay until the job has ended." },
+			{ name: "lines", short: "n", type: "text", value: "N", help: "Only the last N lines; all for all.", sought: ["tail"] },
+			{ name: "run", type: "number", value: "N", help: "The Nth attempt; else the latest.", sought: ["attempt"] },
+			{ name: "stdout", type: "flag", help: "Only what it wrote to stdout." },
+			{ name: "stderr", type: "flag", help: "Only what it wrote to stderr." },
+			{ name: "raw", type: "flag", help: "Exactly as it was written." },
+			{ name: "offset", type: "number", value: "BYTE", help: "Begin at this byte; below zero it counts from the end." },
+		],
+		excludes: [
+			["stdout", "stderr"],
+			["lines", "offset"],
+		],
+		examples: [
+			["sluice logs 7", "all of it"],
+			["sluice logs -f 7", "watch it work"],
+			["sluice logs -n 20 7 8", "the last lines of two jobs"],
+			["sluice logs 7 --run 1 --stderr", "what the first attempt complained about"],
+		],
+		load: () => import("../../commands/job/logs.ts"),
+	},
+	DIFF,
+	OPEN,
+	{
+		name: "wait",
+		help: "Stay until jobs have ended: exit 0 if all succeeded, else 1.",
+		more: [
+			"Inside a run it lends the run's slot while it waits, so that the jobs can start. A job that can end only after the run has is refused with exit code 4.",
+			"With --batch, --lane or --all it waits for jobs that are added meanwhile, too; of a batch those count that had ended before. Inside a run it does not wait for the run's own job.",
+			"A daemon that dies meanwhile is started again.",
+		],
+		args: [{ ...IDS, take: "any" }],
+		options: [
+			{ name: "batch", type: "text", value: "NAME", help: "All jobs of this batch." },
+			{
+				name: "lane",
+				type: "text",
+				value: "NAME",
+				help: "Until nothing of this lane waits or runs.",
+				completes: "lane",
+				sought: ["group"],
+			},
+			{ name: "all", type: "flag", help: "Until nothing waits and nothing runs." },
+			{ name: "exit-code", type: "flag", help: "Exit with the job's own code (one job only)." },
+			{ name: "timeout", type: "text", value: "DURATION", help: "Give up after this time, with exit code 75." },
+		],
+		excludes: [["batch", "lane", "all"]],
+		examples: [
+			["sluice wait 7 8 9 && ./publish.sh", "go on when all are well"],
+			["sluice wait --batch night", "until the night's work is done"],
+			["sluice wait build --exit-code", "as if the job had run here"],
+		],
+		load: () => import("../../commands/job/wait.ts"),
+	},
+	{
+		name: "graph",
+		help: "What waits for what, as a picture in text.",
+		more: ["Shows the jobs that have not ended and those that are blocked. --json is the same as --format json."],
+		options: [
+			{ name: "all", type: "flag", help: "Ended ones too." },
+			{ name: "job", type: "text", value: "ID", help: "One job, what it waits for, and what waits for it.", completes: "job" },
+			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
+			{ name: "format", type: "text", value: "HOW", help: "How it is drawn; else dag.", choices: ["dag", "json", "mermaid", "dot"] },
+			{ name: "max-depth", type: "number", value: "N", help: "How far it goes on from a job; else 3." },
+		],
+		excludes: [
+			["all", "job"],
+			["batch", "job"],
+		],
+		examples: [
+			["sluice graph", "what has not ended"],
+			["sluice graph --job 7 --max-depth 1", "one job and its neighbours"],
+			["sluice graph --all --format dot | dot -Tsvg > jobs.svg", "drawn by Graphviz"],
+		],
+		load: () => import("../../commands/job/graph.ts"),
+	},
+	{
+		name: "forecast",
+		help: "When jobs and batches are likely to start and end, and which cap decides it.",
+		more: [
+			"Plays the queue forward with how long past runs took, and tells by when half and by when nine of ten such plays were done. It takes each run to end well.",
+			"With no past runs it says so, and so it does of jobs that wait for a person.",
+		],
+		options: [
+			{ name: "max-concurrent", type: "number", value: "N", help: "Assume this many concurrent runs; 0 is no cap." },
+			{ name: "lane", type: "list", value: "NAME:N", help: "What if this lane had this cap; none for no cap." },
+			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
+			{ name: "limit", type: "number", value: "N", help: "Show at most N jobs; 0 shows all. Default: 50." },
+		],
+		examples: [
+			["sluice forecast", "as things stand"],
+			["sluice forecast --max-concurrent 8 --lane code:6", "what more slots would bring"],
+			["sluice forecast --batch docs --json | jq .end", "when a batch will be done"],
+		],
+		load: () => import("../../commands/scheduler/forecast.ts"),
+	},
+	{
+		name: "top",
+		help: "A live screen of all that runs and waits.",
+		more: ["Keys: j k or arrows select · w why · c cancel · p pause or resume · q quit."],
+		examples: [["sluice top", "watch, and act"]],
+		load: () => import("../../commands/scheduler/top.ts"),
+	},
+];

@@ -1,0 +1,32 @@
+// Translates field names of the daemon's errors (`after[0]`, `uses.slot`) to the options and arguments that a person typed.
+
+import type { CommandSpec } from "../command.ts";
+
+/** Fields whose option has another name. The first one that the command has is used. */
+const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+	runnable_at: ["at", "in"],
+	requires_approval: ["needs-approval"],
+	pinned_head: ["pin"],
+	conditions: ["if"],
+	host_labels: ["host"],
+	retry: ["retries"],
+	timeout_ms: ["timeout"],
+	stall_timeout_ms: ["stall-timeout"],
+	priority_value: ["priority"],
+};
+/** Fields that are arguments of the command line. */
+const PLAIN: Readonly<Record<string, string>> = { id: "ID", ids: "ID", command: "the command", prompt: "the prompt" };
+
+/** `after[0]: "1,2" is not a name` → `--after: "1,2" is not a name`; a message that does not begin with its field is not changed. */
+export function inTypedWords(message: string, field: string | undefined, command: CommandSpec | undefined): string {
+	if (command === undefined) return message;
+	// A refusal names the method; print the command instead.
+	const refused = message.replace(/^[a-z_]+(?:\.[a-z_]+)+ (?=is not allowed)/, `sluice ${command.name} `);
+	if (field === undefined || !message.startsWith(`${field}: `)) return refused;
+	const [, name = "", path = ""] = /^(?:jobs\[\d+\]\.)?(\w+)(?:\[\d+\])?(?:\.(.*))?$/.exec(field) ?? [];
+	const wanted = [...(OPTIONS[name] ?? []), name.replaceAll("_", "-"), name.replaceAll("_", "-").replace(/s$/, "")];
+	const option = wanted.find((one) => command.options?.some((each) => each.name === one));
+	const said = option === undefined ? PLAIN[name] : `--${option}${path === "" ? "" : ` ${path}`}`;
+	const rest = message.slice(field.length).replace(" (runnable_at)", " (--at, --in)");
+	return said === undefined ? message : `${said}${rest}`;
+}

@@ -1,0 +1,126 @@
+// Commands that act: what they send, print and exit with; and how errors look.
+
+import { describe, expect, test } from "vitest";
+import { type Answers, Gone, job, openCommandLine, Refusal } from "../../../../test/make/command-line.ts";
+
+describe("acting", () => {
+	const ACTS: Answers = Object.fromEntries(
+		["merge", "promote", "demote", "priority", "run_now", "approve", "reject", "answer"].map((verb) => [
+			`job.${verb}`,
+			{ job: job(7, { name: "n", priority: 50 }) },
+		]),
+	);
+	test.each([
+		["merge 7", "job.merge", { id: 7 }, "job 7 (n) is in line to be merged; sluice why 7 tells how it goes"],
+		["promote 7", "job.promote", { id: 7 }, "job 7 (n) is first in lane default"],
+		["demote n", "job.demote", { id: "n" }, "job 7 (n) is last in lane default"],
+		["priority 7 -50", "job.priority", { id: 7, priority: -50 }, "job 7 (n) has priority 50"],
+		["run-now 7 --force", "job.run_now", { id: 7, force: true }, "job 7 (n) goes before all others"],
+		["approve 7", "job.approve", { id: 7 }, "job 7 (n) is approved"],
+		["reject 7 --reason no", "job.reject", { id: 7, reason: "no" }, "job 7 (n) is rejected"],
+		["answer 7 yes", "job.answer", { id: 7, text: "yes" }, "job 7 (n) has its answer and goes on"],
+	])("%s", async (text, method, params, said) => {
+		const line = await openCommandLine(ACTS);
+		expect(await line.run(text)).toEqual({ code: 0, out: "", err: `${said}\n` });
+		expect(line.asked).toEqual([{ method, params }]);
+		expect(JSON.parse((await line.run(`${text} --json`)).out)).toMatchObject({ schema_version: 1, job: { id: 7 } });
+	});
+
+	test("answer with a permission, with or without words", async () => {
+		const granted = { permission: null, allow: ["Bash: npm test", "Write: /etc/passwd"] };
+		const line = await openCommandLine({ "job.answer": { job: job(7, { granted }) } });
+		expect((await line.run("answer 7 --permission asked")).err).toBe("job 7 goes on, and may now run: npm test; use Write, for any file\n");
+		expect(line.asked.at(-1)?.params).toEqual({ id: 7, permission: "asked" });
+		await line.run("answer 7 yes --permission full");
+		expect(line.asked.at(-1)?.params).toEqual({ id: 7, text: "yes", permission: "full" });
+		expect(await line.run("answer 7")).toMatchObject({ code: 2, err: expect.stringContaining("an answer is missing") });
+		expect(await line.run("answer 7 --permission root")).toMatchObject({ code: 2 });
+	});
+
+	test("merge --drop, with why", async () => {
+		const line = await openCommandLine({ "job.merge": { job: job(7, { name: "n", merge_status: "kept" }) } });
+		expect((await line.run("merge 7 --drop --reason otherwise")).err).toBe("job 7 (n) is not merged; its branch stays\n");
+		expect(line.asked.at(-1)?.params).toEqual({ id: 7, drop: true, reason: "otherwise" });
+		expect(await line.run("merge 7 --reason no")).toMatchObject({ code: 2, err: expect.stringContaining("--reason goes with --drop") });
+		expect(line.asked).toHaveLength(1);
+	});
+
+	test("cancel, retry, rerun", async () => {
+		const line = await openCommandLine({
+			"job.cancel": { cancelled: [7], requested: [8] },
+			"job.retry": { reset: [7, 9], restarted: [7], last_successful: [3] },
+			"job.rerun": { reset: [7], restarted: [7], last_successful: [], left_blocked: [8, 9] },
+		});
+		expect((await line.run("cancel 7 eight --subtree --reason wrong")).err).toBe("cancelled: 7\nasked to stop: 8\n");
+		expect(line.asked.at(-1)?.params).toEqual({ ids: [7, "eight"], subtree: true, reason: "wrong" });
+		expect((await line.run("retry 7")).err).toBe("reset: 7, 9\ngoes on from: 7\nlast successful point: 3\n");
+		expect((await line.run("rerun 7")).err).toBe(
+			"reset: 7\nstill blocked: 8, 9\n        sluice retry 7 brings back what comes after it; sluice why 8 says what else blocks it\n",
+		);
+	});
+
+	test("cancel of several continues after a job that has ended, and reports each", async () => {
+		const refused = [{ job: 1, code: "illegal_transition", message: "job 1 has ended: succeeded" }];
+		const line = await openCommandLine({ "job.cancel": { cancelled: [2], requested: [3], ended: [4], refused } });
+		expect(await line.run("cancel 1 2 3 4")).toEqual({
+			code: 4,
+			out: "",
+			err: "cancelled: 2\nasked to stop: 3\nended with them: 4\nsluice: job 1 has ended: succeeded\n",
+		});
+		const json = await line.run("cancel 1 2 3 4 --json");
+		expect([json.code, json.err, JSON.parse(json.out).refused]).toEqual([4, "", refused]);
+	});
+
+	test.each([
+		["not_found", 3],
+		["illegal_transition", 4],
+		["conflict", 4],
+		["invalid", 2],
+		["cycle", 2],
+		["store", 1],
+		["internal", 1],
+	])("an error %s exits with %i, as words and as JSON", async (code, exit) => {
+		const line = await openCommandLine({
+			"job.promote": () => {
+				throw new Refusal("job 7 is no good", { code, hint: "near it: 8" });
+			},
+		});
+		expect(await line.run("promote 7")).toEqual({ code: exit, out: "", err: "sluice: job 7 is no good\n        near it: 8\n" });
+		const { out, err } = await line.run("promote 7 --json");
+		expect([out, JSON.parse(err)]).toEqual(["", { schema_version: 1, error: { code, message: "job 7 is no good", hint: "near it: 8" } }]);
+	});
+
+	test("help is data on request, and a message if no command was given", async () => {
+		const line = await openCommandLine(undefined);
+		const asked = await line.run("--help");
+		expect(asked).toMatchObject({ code: 0, err: "" });
+		expect(await line.run("")).toEqual({ code: 2, out: "", err: asked.out });
+		expect((await line.run("wait --help")).out).toContain("sluice wait [options] [ID…]");
+		expect((await line.run("budget --help")).out).toContain("sluice budget list|grant|report");
+	});
+
+	test("usage errors are JSON with --json", async () => {
+		const line = await openCommandLine(undefined);
+		const { code, out, err } = await line.run("lst --json");
+		expect([code, out, JSON.parse(err)]).toEqual([
+			2,
+			"",
+			{ schema_version: 1, error: { code: "usage", message: 'there is no command "lst"', hint: "did you mean: sluice list" } },
+		]);
+	});
+
+	test("a command that acts is not repeated when the daemon dies: it may have been done", async () => {
+		const line = await openCommandLine({
+			"job.promote": () => {
+				throw new Gone();
+			},
+		});
+		expect(await line.run("promote 7")).toMatchObject({ code: 1, out: "", err: expect.stringContaining("the daemon has gone away") });
+		expect(line.asked).toHaveLength(1);
+	});
+
+	test("a daemon that cannot be started", async () => {
+		const line = await openCommandLine(undefined);
+		expect(await line.run("list")).toEqual({ code: 1, out: "", err: "sluice: the daemon cannot be started\n        see daemon.log\n" });
+	});
+});

@@ -1,0 +1,296 @@
+// sluice add: turns options into one job's input.
+
+import { readFileSync, statSync } from "node:fs";
+import { exactJson, writeJson } from "../../../core/text/json-text.ts";
+import { allowedNames, capture, chosen } from "../../caller/environment.ts";
+import { pinOf } from "../../caller/pin.ts";
+import type { Call } from "../../command.ts";
+import { CliFailure, EXIT, failureOf, usage } from "../../failure.ts";
+import { type AnswerDocument, absolutePath, type Io, idOf, readAll } from "../../io.ts";
+import { hasEnded, remark, type ShownJob, statusWords } from "../../printing/job-lines.ts";
+import { withLockWords } from "../../printing/lock-words.ts";
+import { printable } from "../../printing/sequences.ts";
+import { durationOf, timeOf } from "../../times.ts";
+
+export async function run(call: Call, io: Io): Promise<number> {
+	const input = await inputOf(call, io);
+	const answered = await io.ask("job.add", call.flag("force") ? { ...input, force: true } : input);
+	const result = withWarning(answered, folderWarning(call, input));
+	const { outcome, warning } = result as { outcome: string; warning?: string };
+	const id = jobOf(result);
+	const stays = id !== undefined && (call.flag("wait") || call.flag("follow")) && outcome === "queued";
+	if (io.json) {
+		if (!stays) io.print.out(writeJson(result));
+	} else if (id !== undefined) io.print.out(String(id));
+	if (!io.json) await tell(result, io);
+	const told = io.quiet ? withoutBackpressure(warning) : warning;
+	if (typeof told === "string" && told !== "") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${told}`);
+	if (!stays) return outcome === "deferred" ? EXIT.later : EXIT.done;
+	const { jobs } = result as { jobs?: number[] };
+	return stay(call, io, id as number, jobs ?? [id as number]);
+}
+
+/** Only a warning: the folder may be created meanwhile, or exist on the host that the job goes to. */
+function folderWarning(call: Call, { cwd }: AnswerDocument): string | undefined {
+	if (!call.has("cwd") || call.has("repo") || call.has("recipe") || typeof cwd !== "string") return undefined;
+	try {
+		if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return undefined;
+	} catch {
+		// We may not look there; its run may be allowed to.
+		return undefined;
+	}
+	return `there is no folder ${printable(cwd)} here: the job cannot start before there is one`;
+}
+
+const withWarning = (result: AnswerDocument, more: string | undefined): AnswerDocument =>
+	more === undefined || result.outcome !== "queued"
+		? result
+		: { ...result, warning: typeof result.warning === "string" ? `${result.warning}; ${more}` : more };
+
+/** The note on backpressure is informational; what is wrong with the job is not. */
+const withoutBackpressure = (warning: string | undefined): string | undefined =>
+	warning?.replace(/^Queue delayed; respecting caps \([^)]*\)(?:; )?/, "");
+
+const jobOf = ({ job }: AnswerDocument): number | undefined =>
+	typeof job === "number" ? job : typeof job === "object" && job !== null ? (job as { id: number }).id : undefined;
+
+/** `all`: all steps of a recipe. On Ctrl-C, prints that the job stays. */
+async function stay(call: Call, io: Io, id: number, all: number[]): Promise<number> {
+	let stop = () => {};
+	const left = new Promise<number>((resolve) => {
+		stop = io.world.onSignal?.(resolve) ?? stop;
+	});
+	const code = await Promise.race([staying(call, io, id, all).catch(refusedWait(all)), left]);
+	stop();
+	if (code === EXIT.interrupted || code === EXIT.terminated)
+		io.print.say(
+			`${all.length > 1 ? `jobs ${all.join(", ")} go on` : `job ${id} goes on`}; sluice cancel ${all.join(" ")} stops ${all.length > 1 ? "them" : "it"}`,
+		);
+	return code;
+}
+
+/** The wait was refused after the job had been added: a caller that only saw the refusal would add it again. */
+const refusedWait = (all: readonly number[]) => (error: unknown) => {
+	const { code, message, hint } = failureOf(error);
+	if (code !== "conflict") throw error;
+	const stays = all.length > 1 ? `jobs ${all.join(", ")} are added and stay in the queue` : `job ${all[0]} is added and stays in the queue`;
+	throw new CliFailure(
+		code,
+		`${message}; ${stays}`,
+		hint === undefined ? "do not add it again" : `do not add it again; next time: ${hint}`,
+	);
+};
+
+async function staying(call: Call, io: Io, id: number, all: number[]): Promise<number> {
+	if (call.flag("follow") && !io.json) {
+		const { printLog, WHOLE } = await import("../../follow.ts");
+		await printLog(io, { id, stream: "both", attempt: undefined, raw: false, from: WHOLE }, "follow");
+	}
+	const { waitFor } = await import("../../waiting.ts");
+	const { done, jobs } = await waitFor(io, { ids: all }, undefined);
+	if (io.json) io.print.out(writeJson({ schema_version: 1, outcome: "queued", ...(await io.ask("job.show", { id })) }));
+	return done && jobs.every((job) => job.status === "succeeded") ? EXIT.done : EXIT.failed;
+}
+
+async function tell(result: AnswerDocument, io: Io): Promise<void> {
+	const { outcome, limit, hint } = result;
+	const { print, world } = io;
+	if (outcome !== "deferred") {
+		const [job] = outcome === "queued" ? await withLockWords(io, [result.job as ShownJob]) : [result.job];
+		print.say(print.paintTalk("dim", words({ ...result, job }, world.now())));
+		const { status, needs, on_missing } = (typeof job === "object" && job !== null ? job : {}) as ShownJob & { on_missing?: string };
+		if (status === "blocked_by_dependency" && needs?.length && on_missing !== "wait")
+			print.say(print.paintTalk("dim", "        --on-missing wait would wait for what it needs"));
+		return;
+	}
+	print.warn(`${print.paintTalk("red", "sluice:")} not added: the queue is full${typeof limit === "number" ? ` (limit ${limit})` : ""}`);
+	if (typeof hint === "string") print.warn(print.paintTalk("dim", `        ${hint}`));
+}
+
+function words(result: AnswerDocument, now: number): string {
+	const { outcome, position, holder } = result;
+	if (outcome === "duplicate") return "not added: a job with this unique key is there already";
+	if (outcome === "already_running") return `not added: job ${holder ?? jobOf(result)} works on this item already`;
+	const job = result.job as ShownJob;
+	const place =
+		typeof position === "number" && !job.held ? `number ${position} of lane ${job.lane}` : remark(job, now) || `lane ${job.lane}`;
+	const status = statusWords(job.status);
+	const isPlain = job.status === "running" || job.status === "succeeded" || place === status || (hasEnded(job) && remark(job, now) === "");
+	const said = isPlain ? status : `${status}: ${place}`;
+	return `${job.name ? `${printable(job.name)} ` : ""}${said}`;
+}
+
+async function inputOf(call: Call, io: Io): Promise<AnswerDocument> {
+	const input: AnswerDocument = { ...(await workOf(call, io)), ...plainFields(call), ...whenOf(call, io) };
+	const refs = call.list("after");
+	if (refs.length > 0) input.after = refs.map((ref) => idOf(ref));
+	const lists = { allow: "allow", needs: "needs", produces: "produces", lock: "locks", if: "conditions", host: "host_labels" } as const;
+	for (const [option, field] of Object.entries(lists)) if (call.list(option).length > 0) input[field] = call.list(option);
+	if (call.has("unique")) input.unique = uniqueOf(call);
+	if (call.list("uses").length > 0) input.uses = Object.fromEntries(call.list("uses").map(useOf));
+	if (call.list("var").length > 0) input.vars = Object.fromEntries(call.list("var").map((one) => pairOf("var", one)));
+	const parent = parentOf(call, io);
+	if (parent !== undefined) input.parent = parent;
+	// Last, because they may start a daemon: an invalid command line must not start anything.
+	if (call.has("pin"))
+		input.pinned_head = await pinOf(call.text("pin") as string, call.text("repo"), io, absolutePath(io.world, call.text("cwd") ?? "."));
+	if (input.env !== undefined) input.env = { ...capture(io.world.env, await allowedNames(io)), ...(input.env as AnswerDocument) };
+	return input;
+}
+
+/** Options that are passed on unchanged, with the field that each becomes. */
+const PLAIN: Record<string, string> = {
+	agent: "agent",
+	model: "model",
+	permission: "permission",
+	"may-add": "may_add",
+	expect: "expect",
+	commit: "commit",
+	name: "name",
+	title: "title",
+	lane: "lane",
+	"on-missing": "on_missing",
+	serial: "serial",
+	"parent-gate": "parent_gate",
+	timeout: "timeout",
+	"stall-timeout": "stall_timeout",
+	owner: "owner",
+	account: "account",
+	repo: "repo",
+	"base-branch": "base_branch",
+	merge: "merge",
+	recipe: "recipe",
+	args: "args",
+	item: "item",
+	source: "source",
+	phase: "phase",
+	trigger: "trigger",
+	batch: "batch",
+};
+
+function plainFields(call: Call): AnswerDocument {
+	const fields: AnswerDocument = {};
+	for (const [option, field] of Object.entries(PLAIN)) if (call.has(option)) fields[field] = call.text(option);
+	if (call.has("priority")) fields.priority = call.number("priority");
+	if (call.has("retries")) {
+		const retries = call.number("retries") as number;
+		if (retries < 0) throw usage("--retries must not be negative");
+		fields.retry = retries;
+	}
+	if (call.flag("no-merge")) fields.no_merge = true;
+	if (call.flag("capture-diff")) fields.capture_diff = true;
+	if (call.flag("needs-approval")) fields.requires_approval = true;
+	for (const option of ["timeout", "stall-timeout"]) if (call.has(option)) durationOf(call.text(option) as string, option);
+	return fields;
+}
+
+function whenOf(call: Call, { world }: Io): AnswerDocument {
+	const fields: AnswerDocument = {};
+	const [at, after, deadline] = [call.text("at"), call.text("in"), call.text("deadline")];
+	if (at !== undefined) fields.runnable_at = timeOf(at, "at", world.now());
+	if (after !== undefined) fields.runnable_at = new Date(world.now() + durationOf(after, "in")).toISOString();
+	if (deadline !== undefined) fields.deadline = timeOf(deadline, "deadline", world.now());
+	return fields;
+}
+
+/** What the job runs: a command, an agent, or only a payload. */
+async function workOf(call: Call, io: Io): Promise<AnswerDocument> {
+	const command = call.rest;
+	const agent = call.text("agent");
+	const [words] = call.args("PROMPT");
+	const file = call.text("prompt-file");
+	if (command?.length === 0) throw usage("nothing stands after --", "for example: sluice add -- make test");
+	if (command && agent !== undefined)
+		throw usage("a job has a command or an agent, not both", "leave out --agent, or what stands after --");
+	if (words !== undefined && file !== undefined) throw usage("PROMPT and --prompt-file contradict each other", "give one of them");
+	const recipe = call.text("recipe");
+	if (command && recipe !== undefined) throw usage("a recipe says what is run", "leave out --recipe, or what stands after --");
+	if (agent === undefined && recipe === undefined) {
+		if (words !== undefined || file !== undefined)
+			throw command
+				? usage("a command takes no prompt", "leave the prompt out, or what stands after --")
+				: usage(
+						"is this a prompt or a command?",
+						file === undefined
+							? `to run an agent: sluice add --agent claude ${quoted(words as string)}; to run a command: sluice add -- ${words === "-" ? "make test" : words}`
+							: "name the agent that gets the prompt, for example --agent claude",
+					);
+		for (const option of ["model", "permission", "args", "expect", "allow"])
+			if (call.has(option)) throw usage(`--${option} is for agents`, "name one with --agent");
+	}
+	const work: AnswerDocument = {};
+	if (call.has("payload")) work.payload = payloadOf(call.text("payload") as string, io);
+	if (command) work.command = command;
+	else if (agent !== undefined || recipe !== undefined) {
+		const prompt = await promptOf(words, file, io);
+		if (prompt !== undefined) work.prompt = prompt;
+		else if (!call.has("recipe") && !call.has("args") && !call.has("payload"))
+			throw usage("an agent needs a prompt", 'for example: sluice add --agent claude "Fix the flaky test"');
+	} else if (!call.has("payload"))
+		throw usage("nothing to run", 'for example: sluice add -- make test, or sluice add --agent claude "Fix the flaky test"');
+	const mine = chosen(call.list("env"), io.world.env);
+	if (command || agent !== undefined || recipe !== undefined) {
+		work.cwd = absolutePath(io.world, call.text("cwd") ?? ".");
+		work.env = mine;
+	} else if (call.has("cwd") || call.has("env")) throw usage("a payload is for an outside worker: it takes no --cwd and no --env");
+	return work;
+}
+
+/** In double quotes, as people type a prompt. */
+const quoted = (words: string) => `"${words.replace(/[\\"$`]/g, "\\$&")}"`;
+
+async function promptOf(words: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
+	const source = file ?? (words === "-" ? "-" : undefined);
+	if (source === undefined) return words;
+	const text = source === "-" ? await readAll(io.world.stdin) : readText(absolutePath(io.world, source), "prompt-file");
+	if (text.trim() === "") throw usage("the prompt is empty");
+	return text;
+}
+
+export function payloadOf(text: string, { world }: Io): unknown {
+	const json = text.startsWith("@") ? readText(absolutePath(world, text.slice(1)), "payload") : text;
+	try {
+		return exactJson(json);
+	} catch (error) {
+		throw usage(
+			`--payload is not JSON: ${(error as Error).message}`,
+			`quote it for the shell, for example --payload '{"a": 1}', or write @FILE`,
+		);
+	}
+}
+
+function readText(path: string, option: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		const { code, message } = error as NodeJS.ErrnoException;
+		const said = { ENOENT: `there is no file ${path}`, EISDIR: `${path} is a folder`, EACCES: `you may not read ${path}` };
+		throw usage(`--${option}: ${said[code as keyof typeof said] ?? message}`);
+	}
+}
+
+function uniqueOf(call: Call): AnswerDocument {
+	const [, key, policy] = /^(.+?)(?::(skip|replace|error))?$/s.exec(call.text("unique") as string) ?? [];
+	if (key === undefined) throw usage("--unique is empty");
+	const window = call.text("unique-for");
+	return { key, ...(policy ? { policy } : {}), ...(window === undefined ? {} : { window_ms: durationOf(window, "unique-for") }) };
+}
+
+function useOf(one: string): [string, number] {
+	const match = /^(.+):(\d{1,9})$/.exec(one);
+	if (!match) throw usage(`--uses: ${JSON.stringify(one)} is not RESOURCE:N`, "for example --uses build:1");
+	return [match[1] as string, Number(match[2])];
+}
+
+function pairOf(option: string, one: string): [string, string] {
+	const equals = one.indexOf("=");
+	if (equals < 1) throw usage(`--${option}: ${JSON.stringify(one)} is not KEY=VALUE`);
+	return [one.slice(0, equals), one.slice(equals + 1)];
+}
+
+/** Inside a run, an added job belongs to the run's job. */
+function parentOf(call: Call, { world, home }: Io): number | string | undefined {
+	const given = call.text("parent");
+	if (given === "none") return undefined;
+	return given === undefined ? world.insideOf(home) : idOf(given);
+}

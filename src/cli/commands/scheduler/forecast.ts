@@ -1,0 +1,79 @@
+// sluice forecast: when jobs and batches are likely to be done.
+
+import type { ForecastDocument, RangeDocument } from "../../../api/documents/forecast.ts";
+import type { Call } from "../../command.ts";
+import { usage } from "../../failure.ts";
+import { type AnswerDocument, answer, type Io } from "../../io.ts";
+import { counted } from "../../printing/print.ts";
+import { basisWords, oddsWords, rangeWords } from "../../printing/ranges.ts";
+import { printable } from "../../printing/sequences.ts";
+import { table } from "../../printing/table.ts";
+import { durationWords } from "../../times.ts";
+
+const SHOWN = 50;
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const [most, batch] = [call.number("max-concurrent"), call.text("batch")];
+	const lanes = Object.fromEntries(call.list("lane").map(laneCap));
+	const document = await io.ask("scheduler.forecast", {
+		...(most === undefined ? {} : { max_concurrent: Math.max(-1, most) }),
+		...(Object.keys(lanes).length > 0 ? { lanes } : {}),
+		...(batch === undefined ? {} : { batch }),
+	});
+	answer(io, document, () => tell(document as AnswerDocument & ForecastDocument, call.number("limit") ?? SHOWN, io));
+	return undefined;
+}
+
+function laneCap(text: string): [string, number | null] {
+	const match = /^(.+):(\d{1,7}|none)$/.exec(text);
+	if (!match) throw usage(`--lane: ${JSON.stringify(text)} names no lane and cap`, "for example code:8");
+	return [match[1] as string, match[2] === "none" ? null : Number(match[2])];
+}
+
+function tell(found: ForecastDocument, limit: number, io: Io): void {
+	const { print } = io;
+	const now = Date.parse(found.now);
+	const range = (one: RangeDocument | null) => rangeWords(one, now);
+	const title = (text: string) => print.paint("dim", text);
+	if (found.jobs.length === 0) {
+		print.say("nothing waits or runs");
+		return;
+	}
+	const most = limit === 0 ? found.jobs.length : limit;
+	const rows = found.jobs
+		.slice(0, most)
+		.map((job) => [
+			String(job.id),
+			printable(job.name ?? ""),
+			job.lane,
+			job.stuck === null ? range(job.start) : "",
+			job.stuck === null ? range(job.end) : "",
+			printable(job.stuck ?? (job.basis ? basisWords(job.basis) : "")),
+		]);
+	const columns = [
+		{ title: "JOB", align: "right" as const },
+		{ title: "NAME", shrink: 8 },
+		{ title: "LANE", shrink: 6 },
+		{ title: "STARTS" },
+		{ title: "ENDS" },
+		{ title: "BASED ON", shrink: 12 },
+	];
+	for (const line of table(columns, rows, print.width, title)) print.out(line);
+	if (found.jobs.length > most) print.out(title(`… and ${found.jobs.length - most} more`));
+	print.out("");
+	for (const { name, jobs, stuck, end } of found.batches)
+		print.out(
+			`Batch ${printable(name)}: ${counted(jobs, "job")}, ${end ? `done ${range(end)}` : `time unknown${stuck > 0 ? ` (${stuck} stuck)` : ""}`}`,
+		);
+	if (found.end) print.out(`All done: ${oddsWords(found.end, now)}`);
+	if (found.critical_path.length > 0) {
+		const path = found.critical_path.map(({ job }) => job).slice(-12);
+		print.out(`Critical path: ${found.critical_path.length > path.length ? "… → " : ""}${path.join(" → ")}`);
+	}
+	if (found.binding) {
+		const { cap, limit: bound, waiting_ms } = found.binding;
+		const name = cap === "all" ? "max_concurrent" : cap.replace(":", " ");
+		print.out(`Binding: ${printable(name)} (${bound}); jobs wait ${durationWords(waiting_ms)} for it in all`);
+	} else if (found.plays > 0) print.out("Binding: no cap keeps anything waiting");
+	for (const note of found.notes) print.out(print.paint("yellow", printable(note)));
+}

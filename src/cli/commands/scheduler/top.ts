@@ -1,0 +1,167 @@
+// sluice top: the live screen. Draws on the alternate screen, and only lines that have changed.
+
+import type { StatusDocument } from "../../../api/documents/status.ts";
+import type { Call } from "../../command.ts";
+import { EXIT, failureOf, usage } from "../../failure.ts";
+import type { Io } from "../../io.ts";
+import { hasEnded, labelOf, type ShownJob } from "../../printing/job-lines.ts";
+import { withLockWords } from "../../printing/lock-words.ts";
+import { draw, inOrder, moved, type ScreenView } from "../../printing/screen.ts";
+import { tame } from "../../printing/sequences.ts";
+import { explained } from "../job/why.ts";
+
+const EVERY_MS = 1000;
+const MOST = 1000;
+/** Maximum ended jobs that stay visible. */
+const KEPT = 30;
+
+/** q, Escape, Ctrl-C. */
+const LEAVES: ReadonlySet<string> = new Set(["q", "\u001b", "\u0003"]);
+
+const ENTER = "\u001b[?1049h\u001b[?25l\u001b[2J";
+const LEAVE = "\u001b[?25h\u001b[?1049l";
+
+export async function run(_call: Call, io: Io): Promise<number> {
+	const { stdin, stdout } = io.world;
+	if (!stdout.isTTY || !stdin.isTTY || !io.world.keys) throw usage("top needs a terminal", "sluice status --watch does without one");
+	if (io.json) throw usage("top has no --json", "sluice status --json has the numbers");
+	// The first request starts the daemon if necessary; an error at that point is printed on the normal screen.
+	await io.ask("scheduler.status");
+	stdout.write(ENTER);
+	try {
+		return await live(io, io.world.keys);
+	} finally {
+		stdout.write(LEAVE);
+	}
+}
+
+async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<number> {
+	const { world, print } = io;
+	const view: ScreenView = {
+		status: undefined,
+		jobs: [],
+		selected: undefined,
+		cover: undefined,
+		note: undefined,
+		now: world.now(),
+	};
+	let before: string[] = [];
+	let pressed: string[] = [];
+	let wake = () => {};
+	const nudge = () => wake();
+	let leave = () => {};
+	const stopKeys = keys((key) => {
+		pressed.push(key);
+		if (LEAVES.has(key)) leave();
+		nudge();
+	});
+	const stopResize = world.onResize?.(() => {
+		before = [];
+		nudge();
+	});
+	let stopped: number | undefined;
+	const stopSignals = world.onSignal?.((code) => {
+		stopped = code;
+		leave();
+		nudge();
+	});
+	let asking: number | undefined;
+
+	const paintScreen = () => {
+		const size = { columns: world.stdout.columns ?? 80, rows: world.stdout.rows ?? 24 };
+		const lines = draw({ ...view, now: world.now() }, size, print.paint).map((line) => tame(line, "keep"));
+		const all = before.length !== lines.length;
+		const changes = lines.flatMap((line, row) => (all || before[row] !== line ? [`\u001b[${row + 1};1H\u001b[2K${line}`] : []));
+		if (changes.length > 0) world.stdout.write(changes.join(""));
+		before = lines;
+	};
+
+	const press = async (key: string): Promise<number | undefined> => {
+		if (key === "\u0003") return EXIT.interrupted;
+		if (asking !== undefined) {
+			view.note = key === "y" ? await cancel(io, asking) : "not cancelled";
+			asking = undefined;
+			return undefined;
+		}
+		view.note = undefined;
+		if (view.cover) {
+			view.cover = undefined;
+			return undefined;
+		}
+		const step = { j: 1, "\u001b[B": 1, k: -1, "\u001b[A": -1, "\u001b[6~": 10, "\u001b[5~": -10, g: -MOST, G: MOST }[key];
+		if (step !== undefined) view.selected = moved(view.jobs, view.selected, step);
+		else if (key === "q" || key === "\u001b") return EXIT.done;
+		else if (key === "p") view.note = await togglePause(io, view.status?.paused === true);
+		else if (key === "w" && view.selected !== undefined)
+			view.cover = await explained((await io.ask("job.why", { id: view.selected })) as Parameters<typeof explained>[0], io);
+		else if (key === "c" && view.selected !== undefined) {
+			const job = view.jobs.find(({ id }) => id === view.selected);
+			if (job && hasEnded(job)) view.note = `${labelOf(job)} has ended`;
+			else if (job) {
+				asking = job.id;
+				view.note = `cancel ${labelOf(job)}? y or n`;
+			}
+		}
+		return undefined;
+	};
+
+	try {
+		for (;;) {
+			const refreshed = refresh(io, view).catch((error: unknown) => {
+				view.note = failureOf(error).message;
+			});
+			// A daemon that has gone is retried for some seconds: the keys that quit must not have to wait for that.
+			await Promise.race([refreshed, new Promise<void>((resolve) => (leave = resolve))]);
+			paintScreen();
+			if (pressed.length === 0 && stopped === undefined)
+				await new Promise<void>((resolve) => {
+					const stop = world.after(EVERY_MS, resolve);
+					wake = () => {
+						stop();
+						resolve();
+					};
+				});
+			if (stopped !== undefined) return stopped;
+			const now = pressed;
+			pressed = [];
+			for (const key of now) {
+				try {
+					const code = await press(key);
+					if (code !== undefined) return code;
+				} catch (error) {
+					view.note = failureOf(error).message;
+				}
+				paintScreen();
+			}
+		}
+	} finally {
+		stopKeys();
+		stopResize?.();
+		stopSignals?.();
+	}
+}
+
+async function refresh(io: Io, view: ScreenView): Promise<void> {
+	const [status, list] = await Promise.all([io.ask("scheduler.status"), io.ask("job.list", { limit: MOST })]);
+	const active = await withLockWords(io, list.jobs as ShownJob[]);
+	const there = new Set(active.map(({ id }) => id));
+	const left = view.jobs.filter((job) => !there.has(job.id) && !hasEnded(job)).slice(0, KEPT);
+	const shown = await Promise.all(left.map(({ id }) => io.ask("job.show", { id }).catch(() => undefined)));
+	const ended = [
+		...shown.flatMap((one) => (one ? [one.job as ShownJob] : [])),
+		...view.jobs.filter((job) => hasEnded(job) && !there.has(job.id)),
+	];
+	view.status = status as StatusDocument;
+	view.jobs = inOrder([...active, ...ended.slice(0, KEPT)]);
+	if (!view.jobs.some(({ id }) => id === view.selected)) view.selected = view.jobs[0]?.id;
+}
+
+async function togglePause(io: Io, paused: boolean): Promise<string> {
+	await io.ask(paused ? "scheduler.resume" : "scheduler.pause");
+	return paused ? "resumed" : "paused; what runs goes on";
+}
+
+async function cancel(io: Io, id: number): Promise<string> {
+	const { requested } = (await io.ask("job.cancel", { ids: [id] })) as { requested: number[] };
+	return requested.includes(id) ? `job ${id} is asked to stop` : `job ${id} is cancelled`;
+}

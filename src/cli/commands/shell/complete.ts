@@ -1,0 +1,46 @@
+// Words for the shell's completion, one `word<TAB>description` per line. Asks only a running daemon, and never prints an error.
+
+import type { Call } from "../../command.ts";
+import type { Io } from "../../io.ts";
+import { type ShownJob, statusWords, subjectOf } from "../../printing/job-lines.ts";
+import { printable } from "../../printing/sequences.ts";
+import { cut } from "../../printing/table.ts";
+
+/** Shells expand what they are offered: nothing with a meaning to a shell may pass, whatever the daemon sends. */
+const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_.@+-]*$/u;
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	try {
+		const kind = call.arg("KIND");
+		const offers = kind === "lane" ? await lanes(io) : kind === "host" ? await hosts(io) : await jobs(io);
+		for (const [word, says] of offers) if (PLAIN.test(word)) io.print.out(`${word}\t${says}`);
+	} catch {
+		// A shell has no place for an error during completion.
+	}
+	return undefined;
+}
+
+async function jobs(io: Io): Promise<[string, string][]> {
+	const [active, ended] = [await io.askIfRunning("job.list", { limit: 200 }), await io.askIfRunning("job.list", { all: true, limit: 200 })];
+	const all = new Map([...((ended?.jobs ?? []) as ShownJob[]), ...((active?.jobs ?? []) as ShownJob[])].map((job) => [job.id, job]));
+	return [...all.values()].flatMap((job): [string, string][] => {
+		const says = cut(`${statusWords(job.status)} ${subjectOf(job)}`.trim(), 60);
+		return [[String(job.id), says], ...(job.name ? [[printable(job.name), says] as [string, string]] : [])];
+	});
+}
+
+async function lanes(io: Io): Promise<[string, string][]> {
+	const document = await io.askIfRunning("lane.list");
+	return ((document?.lanes ?? []) as { name: string; queued: number; running: number }[]).map(({ name, queued, running }) => [
+		name,
+		`${queued} queued, ${running} running`,
+	]);
+}
+
+async function hosts(io: Io): Promise<[string, string][]> {
+	const document = await io.askIfRunning("host.list");
+	return ((document?.hosts ?? []) as { name: string; state: string; running: number }[]).map(({ name, state, running }) => [
+		name,
+		`${state}, ${running} running`,
+	]);
+}
