@@ -2,7 +2,7 @@
 
 import type { StatusDocument } from "../src/api/documents/status.ts";
 import type { EventDocument } from "../src/api/documents.ts";
-import type { LockDocument } from "../src/api/protocol/nouns.ts";
+import type { LockDocument } from "../src/api/protocol/lock.ts";
 import type { MethodName, Params, Result } from "../src/api/protocol.ts";
 import { exchange, openDoor, Refused, type RpcClient } from "./net/client.ts";
 import { type LinkState, Sync } from "./net/sync.ts";

@@ -2,7 +2,7 @@
 
 import type { JobView } from "../contracts/scheduler.ts";
 import type { Caller, Context } from "./context.ts";
-import { type JobDocument, jobDocument, type Showing } from "./documents.ts";
+import { type Doc, type JobDocument, jobDocument, type Showing } from "./documents.ts";
 import type { Role } from "./fields.ts";
 import { ROLES } from "./fields.ts";
 import { type MethodName, type Params, type Ref, type Result, RPC_CODES, SCHEMA_VERSION } from "./protocol.ts";
@@ -14,7 +14,7 @@ export type Handler<M extends MethodName> = (params: Params<M>, at: At) => Promi
 /** Exactly the methods of these nouns. */
 export type Handlers<Noun extends string> = { [M in Extract<MethodName, `${Noun}.${string}`>]: Handler<M> };
 
-export const doc = <T extends object>(content: T): { schema_version: number } & T => ({ schema_version: SCHEMA_VERSION, ...content });
+export const doc = <T extends object>(content: T): Doc<T> => ({ schema_version: SCHEMA_VERSION, ...content });
 
 const may = (caller: Caller, role: Role): boolean => ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
 

@@ -3,32 +3,35 @@
 import * as check from "../core/input/check.ts";
 import { nearest } from "../core/input/nearest.ts";
 import { depthOf, readJson, writeJson } from "../core/text/json-text.ts";
-import { type At, demand, doc, type Handler, type Handlers } from "./call.ts";
+import { type At, demand, type Handler } from "./call.ts";
 import type { Caller, Context, Tokens } from "./context.ts";
-import { rfc3339 } from "./documents.ts";
 import type { Method } from "./fields.ts";
 import { accountMethods } from "./methods/account.ts";
 import { agentMethods } from "./methods/agent.ts";
+import { artifactMethods } from "./methods/artifact.ts";
 import { batchMethods } from "./methods/batch.ts";
 import { budgetMethods } from "./methods/budget.ts";
-import { configMethods, doctorMethods } from "./methods/config.ts";
+import { configMethods } from "./methods/config.ts";
 import { cronMethods } from "./methods/cron.ts";
+import { doctorMethods } from "./methods/doctor.ts";
 import { hostMethods } from "./methods/host.ts";
 import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
-import { artifactMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
+import { laneMethods } from "./methods/lane.ts";
+import { lockMethods } from "./methods/lock.ts";
+import { recipeMethods } from "./methods/recipe.ts";
 import { repoMethods } from "./methods/repo.ts";
 import { runMethods } from "./methods/run.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
-import { recipeMethods, sourceMethods } from "./methods/source.ts";
+import { sessionMethods } from "./methods/session.ts";
+import { sourceMethods } from "./methods/source.ts";
 import { readBy, readParams } from "./params.ts";
 import { isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES, type RpcResponse } from "./protocol.ts";
 import { errorBody, Refusal } from "./refusal.ts";
 import { openToRun } from "./run-bounds.ts";
 import { forViewer, jobsWithFreeForm } from "./secrets.ts";
 import { identify } from "./server/caller-process.ts";
-import { CODE_LASTS_MS, type PageSignIns } from "./server/page-sign-ins.ts";
-import { bearer } from "./server/tokens.ts";
+import type { PageSignIns } from "./server/page-sign-ins.ts";
 
 /** One connection, or one HTTP request. `identified`: caller-process.ts. */
 export type Session = { caller: Caller; identified?: Promise<void> | undefined };
@@ -117,26 +120,6 @@ const otherProtocol = ({ version }: Context) =>
 		field: "protocol",
 		hint: "sluice down, then the command again: what runs goes on, and the new daemon finds it",
 	});
-
-const sessionMethods: Handlers<"session"> = {
-	"session.auth": async ({ token }, { tokens, context, session }: At & Partial<RpcServer>) => {
-		if (session.caller.channel === "http") throw check.wrong("token", "goes into the header", "Authorization: Bearer …");
-		const caller = bearer(token, tokens as Tokens, context.supervisor, "socket");
-		// The token may be that of a run that the daemon, which has just started, has not found yet.
-		if (!caller && !context.endpoints().ready)
-			throw new Refusal(RPC_CODES.store, "the daemon has just started and does not know its runs yet", {
-				code: "closed",
-				hint: "try again",
-			});
-		if (!caller) throw new Refusal(RPC_CODES.role, "this token is not known", { code: "unauthorised", field: "token" });
-		session.caller = caller;
-		return doc({ role: caller.role, by: caller.by, job: caller.job ?? null });
-	},
-	"session.code": async ({ role = "operator" }, { pages, context }: At & Partial<RpcServer>) => {
-		const code = (pages as PageSignIns).makeCode(role);
-		return doc({ code, role, expires_at: rfc3339(context.clock.now() + CODE_LASTS_MS), port: context.endpoints().port });
-	},
-};
 
 const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...jobMethods,

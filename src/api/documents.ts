@@ -24,6 +24,8 @@ import { levelOfRuns } from "../core/trust/run-bounds.ts";
 import type { AgentProgress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
 
+/** An answer as it is sent: with the version of its schema. */
+export type Doc<T> = { schema_version: number } & T;
 /** RFC 3339, in UTC, to the millisecond. */
 export type Time = string;
 

@@ -3,15 +3,25 @@
 
 import type { Mistake } from "../core/errors.ts";
 import type { Method } from "./fields.ts";
+import { ACCOUNT_METHODS } from "./protocol/account.ts";
 import { AGENT_METHODS } from "./protocol/agent.ts";
+import { ARTIFACT_METHODS } from "./protocol/artifact.ts";
+import { BATCH_METHODS } from "./protocol/batch.ts";
+import { BUDGET_METHODS } from "./protocol/budget.ts";
+import { CONFIG_METHODS } from "./protocol/config.ts";
 import { CRON_METHODS } from "./protocol/cron.ts";
+import { DOCTOR_METHODS } from "./protocol/doctor.ts";
 import { HOST_METHODS } from "./protocol/host.ts";
 import { JOB_METHODS } from "./protocol/job.ts";
 import { KERNEL_METHODS } from "./protocol/kernel.ts";
-import { NOUN_METHODS } from "./protocol/nouns.ts";
+import { LANE_METHODS } from "./protocol/lane.ts";
+import { LOCK_METHODS } from "./protocol/lock.ts";
+import { RECIPE_METHODS } from "./protocol/recipe.ts";
 import { REPO_METHODS } from "./protocol/repo.ts";
 import { RUN_METHODS } from "./protocol/run.ts";
 import { SCHEDULER_METHODS } from "./protocol/scheduler.ts";
+import { SESSION_METHODS } from "./protocol/session.ts";
+import { SOURCE_METHODS } from "./protocol/source.ts";
 
 export type { Method, Ref } from "./fields.ts";
 
@@ -23,7 +33,17 @@ export const METHODS = {
 	...JOB_METHODS,
 	...RUN_METHODS,
 	...SCHEDULER_METHODS,
-	...NOUN_METHODS,
+	...SESSION_METHODS,
+	...LANE_METHODS,
+	...ACCOUNT_METHODS,
+	...BUDGET_METHODS,
+	...LOCK_METHODS,
+	...ARTIFACT_METHODS,
+	...BATCH_METHODS,
+	...SOURCE_METHODS,
+	...RECIPE_METHODS,
+	...CONFIG_METHODS,
+	...DOCTOR_METHODS,
 	...HOST_METHODS,
 	...AGENT_METHODS,
 	...CRON_METHODS,

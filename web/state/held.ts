@@ -1,7 +1,7 @@
 // What keeps a job from starting besides its own record: a hold on its lane, repo, batch, agent or account; which job holds its lock. Pure.
 
 import type { StatusDocument } from "../../src/api/documents/status.ts";
-import type { LockDocument } from "../../src/api/protocol/nouns.ts";
+import type { LockDocument } from "../../src/api/protocol/lock.ts";
 import type { JobRow } from "./row.ts";
 
 type Hold = StatusDocument["holds"][number];

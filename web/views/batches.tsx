@@ -1,7 +1,7 @@
 // Batches: the progress of each, by status, and actions on all of its jobs.
 
 import { useState } from "preact/hooks";
-import type { BatchDocument } from "../../src/api/protocol/nouns.ts";
+import type { BatchDocument } from "../../src/api/protocol/batch.ts";
 import type { Status } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import { cancelBatch, closeBatch, pause, resume, retryBatch } from "../parts/actions.ts";

@@ -1,7 +1,7 @@
 // Limits: caps as gauges that can be dragged, accounts with the time to their reset, budgets, holds and hosts.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { LaneDocument } from "../../src/api/protocol/nouns.ts";
+import type { LaneDocument } from "../../src/api/protocol/lane.ts";
 import { app } from "../app.ts";
 import { clearHold, clearQueue, pause, resume, type Scope, setLane, setMax } from "../parts/actions.ts";
 import { Loading, Moment, Problem } from "../parts/bits.tsx";

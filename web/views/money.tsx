@@ -1,6 +1,7 @@
 // Accounts whose quota is used, and budgets with what has been spent.
 
-import type { AccountDocument, BudgetDocument } from "../../src/api/protocol/nouns.ts";
+import type { AccountDocument } from "../../src/api/protocol/account.ts";
+import type { BudgetDocument } from "../../src/api/protocol/budget.ts";
 import { app } from "../app.ts";
 import { clearAccount, pause, resume, setBudget } from "../parts/actions.ts";
 import { useNews } from "../parts/hooks.ts";

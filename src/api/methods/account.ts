@@ -5,7 +5,7 @@ import { SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { type At, doc, type Handlers } from "../call.ts";
 import { maybeTime, reasonDocument } from "../documents.ts";
-import type { AccountDocument } from "../protocol/nouns.ts";
+import type { AccountDocument } from "../protocol/account.ts";
 
 const documentOf = (view: AccountView): AccountDocument => ({
 	...view,

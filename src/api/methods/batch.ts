@@ -6,7 +6,7 @@ import { nearest } from "../../core/input/nearest.ts";
 import { isTerminal } from "../../core/job.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
 import { batchEtas } from "../documents/eta.ts";
-import type { BatchDocument } from "../protocol/nouns.ts";
+import type { BatchDocument } from "../protocol/batch.ts";
 import { costOf } from "./budget.ts";
 
 const PAGE = 1000;

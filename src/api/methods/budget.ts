@@ -4,7 +4,7 @@ import type { BudgetView, JobView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { type At, demand, doc, type Handlers } from "../call.ts";
 import { maybeTime } from "../documents.ts";
-import type { BudgetDocument, COST_GROUPS, CostDocument } from "../protocol/nouns.ts";
+import type { BudgetDocument, COST_GROUPS, CostDocument } from "../protocol/budget.ts";
 
 const budgetDocument = (view: BudgetView): BudgetDocument => ({ ...view, refills_at: maybeTime(view.refills_at) });
 

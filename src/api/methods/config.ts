@@ -1,4 +1,4 @@
-// Methods of the configuration, and `doctor`.
+// The methods of the configuration.
 
 import { doc, type Handlers } from "../call.ts";
 import type { Context, Setting } from "../context.ts";
@@ -33,12 +33,5 @@ export const configMethods: Handlers<"config"> = {
 	"config.check": async ({ text }, { context }) => {
 		const problems = context.config.check(text);
 		return doc({ ok: problems.length === 0, problems });
-	},
-};
-
-export const doctorMethods: Handlers<"doctor"> = {
-	"doctor.run": async (_params, { context }) => {
-		const checks = await context.doctor();
-		return doc({ ok: checks.every(({ ok }) => ok), checks });
 	},
 };

@@ -1,4 +1,4 @@
-// Methods of jobs: adding, acting, and claims of outside workers. Reading is in job/read.ts.
+// Methods of jobs: adding, acting, and claims of outside workers. Reading is in job/read.ts, worktrees and merges in job/worktree.ts.
 
 import type { OfItems } from "../../contracts/adding.ts";
 import type { Claimed, Manifest, RunEnd } from "../../contracts/scheduler.ts";
@@ -13,8 +13,8 @@ import { endedDocument, reasonDocument, rfc3339, runDocument } from "../document
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { boundsOf, placedIn, refuseForeignCapture, refuseOutside } from "../run-bounds.ts";
-import { JOB_LOOKS } from "./job/read.ts";
-import { merge, WORKTREE_LOOKS } from "./repo.ts";
+import { jobReads } from "./job/read.ts";
+import { worktreeMethods } from "./job/worktree.ts";
 
 /** Acts on one job, and returns it afterwards. */
 const acted = async (ref: Ref, { context }: At, act: (id: number) => Promise<unknown>): Promise<OneJob> => {
@@ -55,8 +55,8 @@ function refuseLongPrompts(jobs: readonly JobInput[], { context }: At): void {
 const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning: warnings.join("; ") } : {});
 
 export const jobMethods: Handlers<"job"> = {
-	...JOB_LOOKS,
-	...WORKTREE_LOOKS,
+	...jobReads,
+	...worktreeMethods,
 
 	"job.add": async ({ force, capture_diff, by: _by, ...given }, at) => {
 		const { context, by } = at;
@@ -125,7 +125,6 @@ export const jobMethods: Handlers<"job"> = {
 		await context.work.lookForBusy();
 		return doc(await context.scheduler.rerun(await resolve(context, id), { by }));
 	},
-	"job.merge": merge,
 	"job.promote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.promote(job, { by: at.by })),
 	"job.demote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.demote(job, { by: at.by })),
 	"job.priority": ({ id, priority }, at) => acted(id, at, (job) => at.context.scheduler.priority(job, priority, { by: at.by })),

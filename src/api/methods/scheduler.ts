@@ -10,7 +10,6 @@ import { type StatusDocument, statusDocument } from "../documents/status.ts";
 import { rfc3339 } from "../documents.ts";
 import { PROTOCOL } from "../protocol.ts";
 import { mustBeKnown } from "./known.ts";
-import { prune } from "./repo.ts";
 
 type Given = { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined; account?: string | undefined };
 
@@ -117,7 +116,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		if (report.deleted > 0) await context.supervisor.dropForgotten(before);
 		return doc(report);
 	},
-	"scheduler.prune": prune,
+	"scheduler.prune": async ({ dry_run }, { context }) => doc(await context.work.prune(dry_run ? "only look" : "remove")),
 	"scheduler.down": async ({ stop_runs, grace_ms }, { context, by }) => {
 		const running = context.supervisor.live().length;
 		context.down({ runs: stop_runs ? "stop" : "leave", graceMs: grace_ms as number | undefined, by });

@@ -4,10 +4,8 @@ import { FORMATS } from "../../core/agents/profile.ts";
 import type { Outcome, Used } from "../../core/agents/stream/happening.ts";
 import type { ExitKind } from "../../core/job.ts";
 import type { AgentDocument, ProfileDocument } from "../context.ts";
-import type { Time } from "../documents.ts";
+import type { Doc, Time } from "../documents.ts";
 import { choice, maybe, method, text, whole, word } from "../fields.ts";
-
-type Doc<T> = { schema_version: number } & T;
 
 /** Unknown values are left out. `retry_after` is in seconds, as in the header of that name. */
 export type JudgementDocument = {

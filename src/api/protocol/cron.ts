@@ -3,10 +3,9 @@
 import type { FireResult } from "../../contracts/scheduler.ts";
 import type { JobInput } from "../../core/job.ts";
 import { CATCH_UPS, type CatchUp } from "../../core/time/slots.ts";
-import type { Time } from "../documents.ts";
+import type { Doc, Time } from "../documents.ts";
 import { choice, maybe, method, object, text, word } from "../fields.ts";
 
-type Doc<T> = { schema_version: number } & T;
 export type TriggerDocument = {
 	/** `cron:<name>` or `watch:<name>`: the `trigger` of its jobs. */
 	name: string;

@@ -1,10 +1,9 @@
 // The methods of hosts: the machines that run jobs.
 
 import type { HostDocument } from "../documents/status.ts";
-import type { JobDocument } from "../documents.ts";
+import type { Doc, JobDocument } from "../documents.ts";
 import { flag, maybe, method, text, word } from "../fields.ts";
 
-type Doc<T> = { schema_version: number } & T;
 const NAME = { name: word("the host") };
 const REASON = { reason: maybe(text("why, for the record", 10_000)) };
 

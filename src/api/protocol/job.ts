@@ -6,10 +6,9 @@ import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/
 import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
-import type { EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
+import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
 import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type Ref, text, time, whole, word, words } from "../fields.ts";
 
-type Doc<T> = { schema_version: number } & T;
 export type AddDocument = Doc<
 	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string; jobs?: number[] }
 	| { outcome: "already_running"; job: number; holder: number }
@@ -41,6 +40,23 @@ export type Cancelled = {
 	ended: number[];
 	refused: { job: number; code: string; message: string }[];
 };
+
+export type OpenDocument = Doc<{
+	job: number;
+	/** The host of the folder, if several hosts share the store. */
+	host: string | null;
+	repo: string | null;
+	path: string;
+	branch: string | null;
+	base_branch: string | null;
+	/** Null: its host does not answer. */
+	there: boolean | null;
+	/** For a removed worktree: the command that recreates it at its path, where the agent finds its session. */
+	restore: string[] | null;
+	session: string | null;
+	/** How a person resumes it in that folder: argv, and variables that it needs. */
+	resume: { argv: string[]; env: Record<string, string> } | null;
+}>;
 
 export const JOB_METHODS = {
 	"job.add": openMethod<JobInput & { force?: boolean | undefined; capture_diff?: boolean | undefined }, AddDocument>("job")({
@@ -298,5 +314,18 @@ export const JOB_METHODS = {
 		about: "For workers outside: keeps a run's lease, and tells whether it should stop.",
 		params: { job: id(), token },
 		result: "{cancel_requested, lease_until}",
+	}),
+	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run" | "branch"; host?: string }>>()({
+		role: "viewer",
+		about:
+			"What a job has changed, as a patch: in its worktree, or in its last run when that is gone. Of one that has not started and writes on a branch that is there: what the branch has by now.",
+		params: { id: id() },
+		result: "{job, patch, from}",
+	}),
+	"job.open": method<OpenDocument>()({
+		role: "viewer",
+		about: "Where a job works: its worktree and branch, or its folder; its agent's session, and how to go on with it by hand.",
+		params: { id: id() },
+		result: "{job, host, repo, path, branch, base_branch, there, restore, session, resume: {argv, env}}",
 	}),
 } as const;

@@ -1,26 +1,8 @@
 // Methods of repos and of what their jobs leave behind.
 
-import type { PruneReport } from "../../contracts/workspace.ts";
 import type { RepoDocument } from "../context.ts";
-import { choice, flag, id, maybe, method, orNull, text, whole, word } from "../fields.ts";
-
-type Doc<T> = { schema_version: number } & T;
-export type OpenDocument = Doc<{
-	job: number;
-	/** The host of the folder, if several hosts share the store. */
-	host: string | null;
-	repo: string | null;
-	path: string;
-	branch: string | null;
-	base_branch: string | null;
-	/** Null: its host does not answer. */
-	there: boolean | null;
-	/** For a removed worktree: the command that recreates it at its path, where the agent finds its session. */
-	restore: string[] | null;
-	session: string | null;
-	/** How a person resumes it in that folder: argv, and variables that it needs. */
-	resume: { argv: string[]; env: Record<string, string> } | null;
-}>;
+import type { Doc } from "../documents.ts";
+import { choice, flag, maybe, method, orNull, text, whole, word } from "../fields.ts";
 
 const name = word("the repo");
 
@@ -67,25 +49,5 @@ export const REPO_METHODS = {
 		about: "Takes a repo out of the configuration. Its folder, branches and worktrees stay.",
 		params: { name },
 		result: "{removed}",
-	}),
-	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run" | "branch"; host?: string }>>()({
-		role: "viewer",
-		about:
-			"What a job has changed, as a patch: in its worktree, or in its last run when that is gone. Of one that has not started and writes on a branch that is there: what the branch has by now.",
-		params: { id: id() },
-		result: "{job, patch, from}",
-	}),
-	"job.open": method<OpenDocument>()({
-		role: "viewer",
-		about: "Where a job works: its worktree and branch, or its folder; its agent's session, and how to go on with it by hand.",
-		params: { id: id() },
-		result: "{job, host, repo, path, branch, base_branch, there, restore, session, resume: {argv, env}}",
-	}),
-	"scheduler.prune": method<Doc<PruneReport>>()({
-		role: "operator",
-		about:
-			"Removes worktrees of ended jobs. What is not committed is saved on a rescue ref first; what must stay is named with the reason.",
-		params: { dry_run: maybe(flag("only say what would be done")) },
-		result: "{removed: [{job, path, branch, rescued}], kept: [{job, path, why}]}",
 	}),
 } as const;

@@ -1,10 +1,8 @@
 // Methods by which a run reports about itself. The run's token identifies the caller.
 
 import { VERDICTS, type VerdictWord } from "../../core/runs/verdict.ts";
-import type { Time } from "../documents.ts";
+import type { Doc, Time } from "../documents.ts";
 import { choice, json, maybe, method, orNull, text } from "../fields.ts";
-
-type Doc<T> = { schema_version: number } & T;
 
 export const RUN_METHODS = {
 	"run.verdict": method<Doc<{ job: number; verdict: VerdictWord; text: string; at: Time }>>()({

@@ -1,12 +1,12 @@
 // Methods that act on the whole queue and on the daemon.
 
 import type { StatusReport } from "../../contracts/scheduler.ts";
+import type { PruneReport } from "../../contracts/workspace.ts";
 import type { ForecastDocument } from "../documents/forecast.ts";
 import type { StatusDocument } from "../documents/status.ts";
-import type { Time } from "../documents.ts";
-import { choice, duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
+import type { Doc, Time } from "../documents.ts";
+import { duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
 
-type Doc<T> = { schema_version: number } & T;
 export type VersionDocument = Doc<{
 	version: string;
 	pid: number;
@@ -101,17 +101,11 @@ export const SCHEDULER_METHODS = {
 		params: {},
 		result: "{version, pid, protocol, home, started_at, port, http_problem, ready, by, role}",
 	}),
-	"session.auth": method<Doc<{ role: string; by: string; job: number | null }>>()({
-		role: "viewer",
-		about: "On the socket: from now on this connection may do only what the token allows. Runs do it with SLUICE_TOKEN.",
-		params: { token: text("a viewer's, an operator's or a run's token", 1000) },
-		result: "{role, by, job}",
-	}),
-	"session.code": method<Doc<{ code: string; role: "operator" | "viewer"; expires_at: string; port: number | null }>>()({
+	"scheduler.prune": method<Doc<PruneReport>>()({
 		role: "operator",
 		about:
-			"A code that signs the dashboard page in once, within ten minutes: `http://127.0.0.1:<port>/#code=<code>` is the link. The page exchanges it at `POST /sign-in`.",
-		params: { role: maybe(choice("what the page may do (operator)", ["operator", "viewer"])) },
-		result: "{code, role, expires_at, port}",
+			"Removes worktrees of ended jobs. What is not committed is saved on a rescue ref first; what must stay is named with the reason.",
+		params: { dry_run: maybe(flag("only say what would be done")) },
+		result: "{removed: [{job, path, branch, rescued}], kept: [{job, path, why}]}",
 	}),
 } as const;

@@ -1,6 +1,6 @@
 // sluice account show: one account in words, with everything that keeps runs from starting on it.
 
-import type { AccountDocument } from "../../api/protocol/nouns.ts";
+import type { AccountDocument } from "../../api/protocol/account.ts";
 import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";
 import { pairs, plain } from "../printing/print.ts";

@@ -1,6 +1,6 @@
 // sluice batch: progress of batches, and actions on all of their jobs.
 
-import type { BatchDocument } from "../../api/protocol/nouns.ts";
+import type { BatchDocument } from "../../api/protocol/batch.ts";
 import type { Call } from "../command.ts";
 import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { cellOf, columnOf, LIST_FIELDS, type ShownJob, shellWord, statusWords } from "../printing/job-lines.ts";

@@ -1,6 +1,6 @@
 // sluice budget report: the cost of jobs in groups; with three arguments, a charge.
 
-import type { CostDocument } from "../../api/protocol/nouns.ts";
+import type { CostDocument } from "../../api/protocol/budget.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { type AnswerDocument, answer, type Io } from "../io.ts";

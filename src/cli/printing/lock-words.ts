@@ -1,6 +1,6 @@
 // Which lock a job waits for, and which job holds it: the job's document only says that it waits.
 
-import type { LockDocument } from "../../api/protocol/nouns.ts";
+import type { LockDocument } from "../../api/protocol/lock.ts";
 import type { Io } from "../io.ts";
 import type { ShownJob } from "./job-lines.ts";
 import { printable } from "./sequences.ts";

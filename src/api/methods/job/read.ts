@@ -22,7 +22,7 @@ const WAIT_PAGE = 1000;
 
 type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.graph" | "job.logs" | "job.outcome" | "job.wait";
 
-export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
+export const jobReads: Pick<Handlers<"job">, Looks> = {
 	"job.show": async ({ id }, { context }) => doc({ job: shown(context, await context.scheduler.show(await resolve(context, id))) }),
 
 	"job.list": async ({ ids, fields, by: _by, ...filter }, { context }) => {

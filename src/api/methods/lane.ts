@@ -1,11 +1,10 @@
-// The methods of lanes, locks and artifacts.
+// The methods of lanes.
 
 import { type Config, laneOf } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
-import { type At, doc, type Handler, type Handlers } from "../call.ts";
-import { rfc3339 } from "../documents.ts";
-import type { LaneDocument } from "../protocol/nouns.ts";
+import { type At, doc, type Handlers } from "../call.ts";
+import type { LaneDocument } from "../protocol/lane.ts";
 
 export const laneMethods: Handlers<"lane"> = {
 	"lane.list": async (_params, { context }) => {
@@ -57,19 +56,3 @@ const laneDocument = (
 	lending,
 	...laneOf(config, name),
 });
-
-export const lockMethods: Handlers<"lock"> = {
-	"lock.list": async (_params, { context }) => doc({ locks: await context.scheduler.locks() }),
-};
-
-const setMarker: Handler<"artifact.set"> & Handler<"artifact.mark"> = async ({ artifact, absent }, { context, by }) => {
-	await context.scheduler.mark(artifact, { by, absent: absent === true });
-	return doc({ artifact, present: absent !== true });
-};
-
-export const artifactMethods: Handlers<"artifact"> = {
-	"artifact.list": async (_params, { context }) =>
-		doc({ artifacts: (await context.scheduler.artifacts()).map((one) => ({ ...one, observed_at: rfc3339(one.observed_at) })) }),
-	"artifact.set": setMarker,
-	"artifact.mark": setMarker,
-};

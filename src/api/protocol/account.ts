@@ -1,0 +1,75 @@
+// The methods of providers' accounts.
+
+import type { AccountView } from "../../contracts/scheduler.ts";
+import type { Doc, ReasonDocument, Time } from "../documents.ts";
+import { duration, maybe, method, text, time, word } from "../fields.ts";
+
+export type AccountDocument = {
+	name: string;
+	max: number | null;
+	max_api_calls: number;
+	/** Live runs, and call slots in use. */
+	running: number;
+	calls: number;
+	/** Lanes that list this account. */
+	lanes: string[];
+	/** `returning`: a limit is over, starts are spaced out until one has succeeded. `closed`: until a person clears it. */
+	state: AccountView["state"];
+	since: Time | null;
+	until: Time | null;
+	/** The earliest next start, after a limit. */
+	next_at: Time | null;
+	/** Consecutive limits; and whether the limit ends at a reset time that the provider named or that is assumed (`reason` says which). */
+	hits: number;
+	reset: boolean;
+	by: string | null;
+	reason: string | null;
+	/** Everything that keeps runs from starting on it now. */
+	reasons: ReasonDocument[];
+};
+
+export const ACCOUNT_METHODS = {
+	"account.list": method<Doc<{ accounts: AccountDocument[] }>>()({
+		role: "viewer",
+		about: "Accounts, and which are limited, closed or with their provider down, until when, why.",
+		params: {},
+		result:
+			"{accounts: [{name, max, max_api_calls, running, calls, lanes, state, since, until, next_at, hits, reset, by, reason, reasons: [Reason]}]}",
+	}),
+	"account.show": method<Doc<{ account: AccountDocument }>>()({
+		role: "viewer",
+		about: "One account: whether work may start on it, and all that keeps it from that.",
+		params: { name: word("the account") },
+		result: "{account}",
+	}),
+	"account.acquire": method<Doc<{ granted: boolean; in_use: number; limit: number }>>()({
+		role: "run",
+		about:
+			"Takes one of an account's `max_api_calls` slots, if one is free. It comes back by itself after `lease_ms`; taking it again renews it.",
+		params: { name: word("the account"), holder: maybe(word("who takes it; inside a run its own job, whatever is said")) },
+		result: "{granted, in_use, limit}",
+	}),
+	"account.release": method<Doc<{ released: boolean }>>()({
+		role: "run",
+		about: "Gives a slot back.",
+		params: { name: word("the account"), holder: maybe(word("who has it; inside a run its own job, whatever is said")) },
+		result: "{released}",
+	}),
+	"account.clear": method<Doc<{ account: AccountDocument }>>()({
+		role: "operator",
+		about: "Opens an account that was limited or closed, or whose provider was down.",
+		params: { name: word("the account") },
+		result: "{account}",
+	}),
+	"account.limit": method<Doc<{ account: AccountDocument }>>()({
+		role: "operator",
+		about: "Reports that a provider has limited an account.",
+		params: {
+			name: word("the account"),
+			until: maybe(time("the reset, where the provider named one")),
+			retry_after_ms: maybe(duration("or how long it said to wait")),
+			closed: maybe(text("closed until a person clears it; why", 10_000)),
+		},
+		result: "{account}",
+	}),
+} as const;

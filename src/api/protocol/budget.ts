@@ -1,0 +1,60 @@
+// The methods of budgets, and what jobs have cost.
+
+import type { BudgetView } from "../../contracts/scheduler.ts";
+import type { Doc, Time } from "../documents.ts";
+import { choice, decimal, maybe, method, orNull, whole, word } from "../fields.ts";
+
+export type BudgetDocument = Omit<BudgetView, "refills_at"> & { refills_at: Time | null };
+/** Reported usage of a group of jobs. */
+export type CostDocument = {
+	/** The group's name; null for jobs that belong to none. */
+	name: string | null;
+	jobs: number;
+	runs: number;
+	cost_micro: number;
+	tokens: number;
+	/** Every dimension that was reported. */
+	usage: Record<string, number>;
+};
+export const COST_GROUPS = ["batch", "owner", "repo", "lane", "agent", "job"] as const;
+
+export const BUDGET_METHODS = {
+	"budget.list": method<Doc<{ budgets: BudgetDocument[] }>>()({
+		role: "viewer",
+		about: "Budgets by subject and dimension.",
+		params: { subject: maybe(word("only of `owner:<name>`, `batch:<name>` or `repo:<name>`")) },
+		result: "{budgets: [{subject, dim, used, limit, warn_at, window, over_limit, reserved, reserve, on_breach, refills_at}]}",
+	}),
+	"budget.grant": method<Doc<{ budget: BudgetDocument }>>()({
+		role: "operator",
+		about: "Sets a limit; what waited for it goes on at once.",
+		params: {
+			subject: word("`owner:<name>`, `batch:<name>` or `repo:<name>`"),
+			dim: word("`runs`, `wall_s`, `tokens`, `cost_micro` or any other"),
+			limit: orNull(whole("in whole units; null = none", 0, Number.MAX_SAFE_INTEGER)),
+			window: maybe(orNull(choice("begins anew each", ["hour", "day"]))),
+			warn_at: maybe(decimal("share of the limit at which to warn (0.8)", 0, 1)),
+			on_breach: maybe(choice("what becomes of runs in flight (finish)", ["finish", "stop"])),
+			reserve: maybe(whole("what each run sets aside while it runs (1 of `runs`, else 0)", 0, Number.MAX_SAFE_INTEGER)),
+		},
+		result: "{budget}",
+	}),
+	"budget.report": method<
+		| Doc<{ per: (typeof COST_GROUPS)[number]; costs: CostDocument[] }>
+		| Doc<{ budget: BudgetDocument; warned: boolean; first_breach: boolean }>
+	>()({
+		role: "viewer",
+		about:
+			"What jobs have cost, as their runs told it, by batch or another trait, the dearest first. With `subject`, `dim` and `amount`, an operator's business: charges use that no run of ours told; below zero takes back.",
+		params: {
+			per: maybe(choice("one line per (batch)", COST_GROUPS)),
+			batch: maybe(word("only jobs of this batch")),
+			owner: maybe(word("only jobs of this owner")),
+			repo: maybe(word("only jobs of this repo")),
+			subject: maybe(word("charge: `owner:<name>`, `batch:<name>` or `repo:<name>`")),
+			dim: maybe(word("charge: the dimension")),
+			amount: maybe(whole("charge: as a delta, in whole units", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),
+		},
+		result: "{per, costs: [{name, jobs, runs, cost_micro, tokens, usage}]}, or {budget, warned, first_breach}",
+	}),
+} as const;

@@ -1,0 +1,14 @@
+// The method of `sluice doctor`.
+
+import type { Checkup } from "../context.ts";
+import type { Doc } from "../documents.ts";
+import { method } from "../fields.ts";
+
+export const DOCTOR_METHODS = {
+	"doctor.run": method<Doc<{ ok: boolean; checks: Checkup[] }>>()({
+		role: "operator",
+		about: "Looks at everything the daemon needs, and says what to do about what is missing.",
+		params: {},
+		result: "{ok, checks: [{name, ok, optional?, detail, hint?}]}",
+	}),
+} as const;
