@@ -1,8 +1,9 @@
 // docs/reference/rpc.md as text, made from the list of methods: what is printed there cannot differ from what is served.
 
-import type { Field, Method } from "../src/api/fields.ts";
+import type { Method } from "../src/api/fields.ts";
 import { LIMITS, METHODS } from "../src/api/protocol.ts";
 import { methodsThat, type RunMay } from "../src/api/run-methods.ts";
+import type { Field } from "../src/core/schema/field.ts";
 
 const INTRO = `# JSON-RPC
 
@@ -135,6 +136,7 @@ function typeOf(field: Field): string {
 		duration: "duration",
 		choice: (field.options ?? []).map((one) => `\`${one}\``).join(", "),
 		choices: `list of ${(field.options ?? []).map((one) => `\`${one}\``).join(", ")}`,
+		list: "list",
 		json: "JSON",
 		object: "object",
 	};

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { NOON } from "../../test/make/fakes.ts";
 import { openDesk } from "../../test/make/served.ts";
-import { INPUT_KEYS } from "../core/input/job.ts";
 import { DOCUMENT_FIELDS } from "../core/job-fields.ts";
+import { INPUT_KEYS } from "../core/schema/job.ts";
 import { rfc3339 } from "./documents.ts";
 
 describe("a job's document", () => {

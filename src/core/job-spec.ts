@@ -1,35 +1,11 @@
 // The part of a job that only its host reads: what to run, where, and with what.
 
-import type { JobInput } from "./job.ts";
+import type { SpecFields } from "./schema/job.ts";
 
 /** Written once at `add` and passed to the host that runs the job; the scheduler never reads it on its hot path. */
-export type JobSpec = Pick<
-	JobInput,
-	| "title"
-	| "command"
-	| "prompt"
-	| "payload"
-	| "base_branch"
-	| "worktree"
-	| "merge"
-	| "no_merge"
-	| "input_patch"
-	| "cwd"
-	| "env"
-	| "model"
-	| "permission"
-	| "may_add"
-	| "allow"
-	| "expect"
-	| "commit"
-	| "args"
-	| "vars"
-	| "recipe"
-	| "mode"
-	| "owned"
-	| "raw"
-> & {
+export type JobSpec = SpecFields & {
 	version: 1;
+	payload?: unknown;
 	timeout_ms?: number;
 	stall_timeout_ms?: number;
 	enqueued_at: number;

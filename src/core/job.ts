@@ -157,71 +157,6 @@ export type RetryPolicy = {
 
 export type Condition = { kind: "clean_worktree" } | { kind: "branch_exists"; branch: string } | { kind: "command"; argv: string[] };
 
-/** What a caller passes to `add`. Times are epoch milliseconds or RFC 3339; durations are milliseconds or "30s", "5m". */
-export type JobInput = {
-	name?: string;
-	batch?: string;
-	/** The parent's number or name. */
-	parent?: number | string;
-	parent_gate?: "success" | "none";
-	item?: string;
-	source?: string;
-	phase?: string;
-	title?: string;
-	command?: string[];
-	agent?: string;
-	prompt?: string;
-	/** Any JSON; a `JsonText` if a JavaScript value cannot represent all of it. */
-	payload?: unknown;
-	repo?: string;
-	base_branch?: string;
-	/** The branch the job writes to; its own branch if absent. */
-	worktree?: string;
-	merge?: "direct" | "mr" | "local";
-	no_merge?: boolean;
-	/** A diff that its runs find as `input.patch`: uncommitted changes from when the job was added. */
-	input_patch?: string;
-	cwd?: string;
-	env?: Record<string, string>;
-	host_labels?: string[];
-	lane?: string;
-	priority?: number;
-	runnable_at?: number | string;
-	deadline?: number | string | null;
-	trigger?: string;
-	after?: (number | string | { job: number | string; policy?: Policy })[];
-	needs?: string[];
-	on_missing?: "block" | "wait";
-	produces?: string[];
-	pinned_head?: { branch: string; commit: string };
-	conditions?: (string | Condition)[];
-	locks?: (string | { key: string; mode?: LockMode })[];
-	serial?: string;
-	parallelizable?: boolean;
-	requires_approval?: boolean;
-	unique?: { key: string; window_ms?: number | string; policy?: "skip" | "replace" | "error" };
-	owner?: string;
-	account?: string;
-	timeout?: number | string;
-	stall_timeout?: number | string;
-	retry?: Partial<RetryPolicy> | number;
-	uses?: Record<string, number>;
-	model?: string;
-	permission?: "ask" | "edit" | "full";
-	/** The highest permission of jobs that its runs add: table in run-bounds.ts. */
-	may_add?: "ask" | "edit" | "full";
-	/** Tables: agents/permissions/allowing.ts, agents/closing.ts. */
-	allow?: string[];
-	expect?: "any" | "change" | "none";
-	commit?: "auto" | "agent" | "never";
-	args?: string;
-	vars?: Record<string, string>;
-	recipe?: string;
-	mode?: "ralph";
-	owned?: boolean;
-	raw?: boolean;
-};
-
 /** What started a run: the scheduler, or a person's `sluice run`. */
 export type StartedBy = "daemon" | "run";
 
@@ -366,6 +301,7 @@ export type Job = {
 };
 
 export type { JobSpec } from "./job-spec.ts";
+export type { JobInput } from "./schema/job.ts";
 
 export const runId = (job: number, attempt: number) => `${job}.${attempt}`;
 

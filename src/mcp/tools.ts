@@ -8,7 +8,8 @@
 
 import type { MethodName } from "../api/protocol.ts";
 import { METHODS } from "../api/protocol.ts";
-import { inputSchema, type ObjectSchema, type Schema } from "../api/schema.ts";
+import { inputSchema } from "../api/schema.ts";
+import type { ObjectSchema, JsonSchema as Schema } from "../core/schema/field.ts";
 import { LIST_ITEMS, LOG_BYTES } from "./bounds.ts";
 
 type Hint = "read" | "destroy" | "repeat" | "reach";

@@ -8,7 +8,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { METHODS, type MethodName } from "../../src/api/protocol.ts";
-import { JOB_FIELDS } from "../../src/core/input/manifest-schema.ts";
+import { INPUT_KEYS } from "../../src/core/schema/job.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { makeProgram } from "../make/program.ts";
@@ -63,7 +63,7 @@ describe("the tools", () => {
 			expect([name, description]).toEqual([name, expect.stringContaining(about)]);
 			expect([name, annotations?.readOnlyHint]).toEqual([name, role === "viewer"]);
 			const fields = Object.keys(inputSchema.properties ?? {});
-			const own = name === "job_add" ? [...Object.keys(JOB_FIELDS), "when"] : name === "job_logs" ? ["raw"] : [];
+			const own = name === "job_add" ? [...INPUT_KEYS, "when"] : name === "job_logs" ? ["raw"] : [];
 			expect([name, [...fields].sort()]).toEqual([name, [...new Set([...own, ...Object.keys(params)])].sort()]);
 			const needed = Object.entries(params).flatMap(([field, { needed: isNeeded }]) => (isNeeded ? [field] : []));
 			expect([name, inputSchema.required ?? []]).toEqual([name, needed]);

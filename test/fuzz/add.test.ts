@@ -3,8 +3,8 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { INPUT_KEYS } from "../../src/core/input/job.ts";
 import { isWaiting } from "../../src/core/job.ts";
+import { INPUT_KEYS } from "../../src/core/schema/job.ts";
 import { type AddResult, type JobInput, type JobView, SluiceError } from "../../src/index.ts";
 import { unpack } from "../../src/stores/sql/document.ts";
 import { HOUR, NOON } from "../make/fakes.ts";

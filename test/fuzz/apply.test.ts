@@ -3,8 +3,8 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { INPUT_KEYS } from "../../src/core/input/job.ts";
 import { isWaiting } from "../../src/core/job.ts";
+import { INPUT_KEYS } from "../../src/core/schema/job.ts";
 import { type ApplyResult, type JobInput, type Manifest, SluiceError } from "../../src/index.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openStand, type Stand, type StandOptions } from "../make/stand.ts";

@@ -1,7 +1,7 @@
 // Parsing by example: what a line means, and the message for a wrong one.
 
 import { describe, expect, test } from "vitest";
-import { INPUT_KEYS } from "../../core/input/job.ts";
+import { INPUT_KEYS } from "../../core/schema/job.ts";
 import { COMMANDS } from "../catalogue.ts";
 import { GLOBAL_OPTIONS } from "../command.ts";
 import { CliFailure } from "../failure.ts";

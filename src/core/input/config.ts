@@ -3,10 +3,9 @@
 
 import { type Config, DEFAULTS, LANE_DEFAULT, type LaneConfig, PRESETS, type PresetName, type RepoConfig } from "../config.ts";
 import type { RetryPolicy } from "../job.ts";
+import { readBranch, readRetry } from "../schema/job-values.ts";
 import { isTimezone, parseHours } from "../time/window.ts";
 import * as check from "./check.ts";
-import { retryOf } from "./job.ts";
-import { branch } from "./spec.ts";
 
 export type ValueReader<T> = (value: unknown, field: string, before: T) => T;
 export type Readers<T> = { [K in keyof T]-?: ValueReader<T[K]> };
@@ -19,7 +18,7 @@ export const length: ValueReader<number> = (value, field) => check.duration(valu
 export const cap: ValueReader<number | null> = (value, field) => (value === null ? null : check.integer(value, field, 0, 1_000_000));
 export const prefix: ValueReader<string | null> = (value, field) => (value === null ? null : check.word(value, field));
 const autoOr: ValueReader<number | "auto"> = (value, field) => (value === "auto" ? "auto" : check.integer(value, field, 0, 1_000_000_000));
-const retry: ValueReader<RetryPolicy> = (value, field, before) => retryOf(value, before, field);
+const retry: ValueReader<RetryPolicy> = (value, field, before) => ({ ...before, ...readRetry(value, field) });
 
 /** `spawn_delay_ms` → `spawn_delay`; undefined if a key has no unit. */
 export const withoutUnit = (name: string): string | undefined => /^(.+)_(?:ms|bytes)$/.exec(name)?.[1];
@@ -61,7 +60,7 @@ const lanes = map<LaneConfig>(LANE_DEFAULT, {
 	max: cap,
 	priority: whole(-1_000_000),
 	accounts: (value, field) => check.labels(value, field),
-	retry: (value, field, before) => (value === null ? null : retryOf(value, before ?? DEFAULTS.retry, field)),
+	retry: (value, field, before) => (value === null ? null : retry(value, field, before ?? DEFAULTS.retry)),
 	active_hours: (value, field) =>
 		check.list(value, field, 50).map((one, index) => {
 			const text = check.text(one, `${field}[${index}]`, { max: 20, lines: "one" });
@@ -85,7 +84,7 @@ const readers: Readers<Config> = {
 			max: cap,
 			prefix,
 			merge: (value, field) => check.oneOf(value, ["direct", "mr", "local", "none"] as const, field),
-			base: (value, field) => (value === null ? null : branch(value, field)),
+			base: (value, field) => (value === null ? null : readBranch(value, field)),
 		},
 	),
 	accounts: map<Config["accounts"][string]>({ max: null, max_api_calls: 10 }, { max: cap, max_api_calls: whole(0) }),

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { type Config, DEFAULTS, LANE_DEFAULT, NO_RETRY, PRESETS } from "../config.ts";
 import { SluiceError } from "../errors.ts";
-import type { JobInput } from "../job.ts";
-import { type Draft, draftJob, INPUT_KEYS } from "./job.ts";
+import { INPUT_KEYS, type JobInput } from "../schema/job.ts";
+import { type Draft, draftJob } from "./job.ts";
 
 const NOW = 1_000_000;
 const CONFIG: Config = {

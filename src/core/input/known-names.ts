@@ -18,15 +18,13 @@ export function missing(what: string, name: string, all: readonly string[], fiel
 	});
 }
 
-export function known(what: string, value: unknown, all: Record<string, unknown>, field: string): string {
-	const name = check.label(value, field);
+export function known(what: string, name: string, all: Record<string, unknown>, field: string): string {
 	if (!Object.hasOwn(all, name)) throw missing(what, name, Object.keys(all), field);
 	return name;
 }
 
 /** `allowed`: the agents that the configuration lists, empty = any. `known`: the agents of this host; a listed one may belong to another host. */
-export function knownAgent(value: unknown, allowed: readonly string[], known: readonly string[] | undefined, field: string): string {
-	const name = check.label(value, field);
+export function knownAgent(name: string, allowed: readonly string[], known: readonly string[] | undefined, field: string): string {
 	if (allowed.length > 0 ? !allowed.includes(name) : known !== undefined && !known.includes(name))
 		throw missing("agent", name, allowed.length > 0 ? allowed : (known ?? []), field);
 	return name;
@@ -35,9 +33,9 @@ export function knownAgent(value: unknown, allowed: readonly string[], known: re
 const defaultLane = (config: Config): string => ("default" in config.lanes ? "default" : (Object.keys(config.lanes)[0] ?? "default"));
 
 /** The lane of a job: one that the configuration names, or one of `flows` if `flow_max` gives those a cap. */
-export function laneIn(value: unknown, config: Config, how: { flows: readonly string[]; force: boolean; field: string }): string {
+export function laneIn(name: string | undefined, config: Config, how: { flows: readonly string[]; force: boolean; field: string }): string {
 	const { flows, force, field } = how;
-	const lane = value === undefined ? defaultLane(config) : check.label(value, field);
+	const lane = name ?? defaultLane(config);
 	const isFlow = !Object.hasOwn(config.lanes, lane) && (config.flow_max ?? null) !== null && flows.includes(lane);
 	if (!Object.hasOwn(config.lanes, lane) && !isFlow) throw missing("lane", lane, Object.keys(config.lanes), field);
 	const max = isFlow ? config.flow_max : config.lanes[lane]?.max;

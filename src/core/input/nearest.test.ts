@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { INPUT_KEYS } from "./job.ts";
+import { INPUT_KEYS } from "../schema/job.ts";
 import { nearest } from "./nearest.ts";
 
 describe("by example", () => {

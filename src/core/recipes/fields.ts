@@ -1,28 +1,17 @@
 // Fields of a recipe that are checked when the recipe is read, so that the error names step and key: the job would refuse them later without either. Pure.
 
-import { EXPECTS } from "../agents/closing.ts";
-import { readAllow } from "../agents/permissions/allowing.ts";
 import * as check from "../input/check.ts";
 import type { JobInput } from "../job.ts";
+import { JOB } from "../schema/job.ts";
 
-const CHOICES = {
-	expect: EXPECTS,
-	permission: ["ask", "edit", "full"],
-	may_add: ["ask", "edit", "full"],
-	merge: ["direct", "mr", "local"],
-	commit: ["auto", "agent", "never"],
-} as const satisfies Partial<Record<keyof JobInput, readonly string[]>>;
+const CHECKED = ["expect", "permission", "may_add", "merge", "commit", "allow"] as const;
 
 /** A value with `{{…}}` is known only when the job is added. */
 const hasVariable = (value: unknown): boolean => JSON.stringify(value).includes("{{");
 
 /** Checks values that contain no variable. `at` gives a key its full name: `steps.build.expect`. */
 export function checkFields(template: JobInput, at: (key: string) => string): void {
-	for (const [key, options] of Object.entries(CHOICES)) {
-		const value = template[key as keyof typeof CHOICES];
-		if (value !== undefined && !hasVariable(value)) check.oneOf(value, options, at(key));
-	}
-	if (template.allow !== undefined && !hasVariable(template.allow)) readAllow(template.allow, at("allow"));
+	for (const key of CHECKED) if (template[key] !== undefined && !hasVariable(template[key])) JOB[key].read(template[key], at(key));
 }
 
 /** `expect` and `allow` are for agents: the exit code of a command says how it went. */

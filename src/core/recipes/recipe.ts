@@ -9,6 +9,7 @@ import { SluiceError } from "../errors.ts";
 import * as check from "../input/check.ts";
 import { nearest } from "../input/nearest.ts";
 import { type JobInput, POLICIES, type Policy } from "../job.ts";
+import { keysMarked } from "../schema/job.ts";
 import { type Budget, compilePattern, MAX_STEPS, type Pattern } from "../text/pattern.ts";
 import { PatternFault } from "../text/pattern-syntax.ts";
 import { refusePlaces } from "./after-result.ts";
@@ -24,43 +25,7 @@ export type RecipeVar = { name: string; about: string; required: boolean; defaul
 export type RecipeStep = { name: string; after: { step: string; policy: Policy }[]; template: JobInput };
 export type Recipe = { name: string; description: string; vars: RecipeVar[]; steps: RecipeStep[] };
 
-/** The job fields that a recipe may set. Owner and times are up to the caller. */
-const TEMPLATE_KEYS = [
-	"title",
-	"agent",
-	"command",
-	"prompt",
-	"payload",
-	"lane",
-	"priority",
-	"locks",
-	"serial",
-	"parallelizable",
-	"needs",
-	"on_missing",
-	"produces",
-	"conditions",
-	"retry",
-	"timeout",
-	"stall_timeout",
-	"merge",
-	"no_merge",
-	"base_branch",
-	"worktree",
-	"requires_approval",
-	"env",
-	"uses",
-	"host_labels",
-	"account",
-	"owner",
-	"model",
-	"permission",
-	"may_add",
-	"allow",
-	"expect",
-	"commit",
-	"mode",
-] as const satisfies readonly (keyof JobInput)[];
+const TEMPLATE_KEYS = keysMarked("recipe");
 
 const MOST_STEPS = 200;
 const MOST_VARS = 100;

@@ -9,10 +9,10 @@ import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { cap, group, length, map, prefix, type Readers, type ValueReader, whole } from "../../core/input/config.ts";
 import { ALLOWED } from "../../core/input/environment.ts";
-import { INPUT_KEYS } from "../../core/input/job.ts";
-import { branch } from "../../core/input/spec.ts";
 import type { JobInput } from "../../core/job.ts";
 import { fieldHint, JOB_FIELDS } from "../../core/job-fields.ts";
+import { INPUT_KEYS } from "../../core/schema/job.ts";
+import { readBranch } from "../../core/schema/job-values.ts";
 import { CATCH_UPS, type CatchUp } from "../../core/time/slots.ts";
 import { isTimezone } from "../../core/time/window.ts";
 import { readTrust } from "../../core/trust/repo-files.ts";
@@ -308,10 +308,10 @@ const paths: ValueReader<string[]> = (value, field) =>
 
 /** The keys that a repo's own sluice.yml may have. */
 export const REPO_FILE_READERS = {
-	base_branch: (value: unknown, field: string) => (value === null ? null : branch(value, field)),
+	base_branch: (value: unknown, field: string) => (value === null ? null : readBranch(value, field)),
 	verify: argv,
 	verify_timeout_ms: length,
-	allow: (value: unknown, field: string) => readAllow(value as string[], field),
+	allow: (value: unknown, field: string) => readAllow(value, field),
 	hooks: group<RepoSettings["hooks"]>({ after_create: argv, before_run: argv, after_run: argv, before_remove: argv }),
 	hook_timeout_ms: length,
 	merge: (value: unknown, field: string) => check.oneOf(value, ["direct", "mr", "local"] as const, field),

@@ -160,13 +160,13 @@ describe("all mistakes at once", () => {
 		const bad = { jobs: [{ command: "make test", lane: "nope" }, { comand: ["x"] }, { command: ["x"], priority: "high", timeout: -1 }] };
 		const error = await t.sluice.apply(bad as never, { check: true }).catch((caught) => caught);
 		expect([error.field, ...error.also.map(({ field }: { field: string }) => field)]).toEqual([
-			"jobs[0].lane",
 			"jobs[0].command",
+			"jobs[0].lane",
 			"jobs[1].comand",
 			"jobs[2].priority",
 			"jobs[2].timeout",
 		]);
-		expect(error.also[0].hint).toBe('write [make, test], or [sh, -c, "make test"] for a shell line');
+		expect(error.hint).toBe('write [make, test], or [sh, -c, "make test"] for a shell line');
 		const missing = await t.sluice.apply({ jobs: [make("a", { after: ["x"] }), make("b", { after: ["y"] })] }).catch((caught) => caught);
 		expect([missing.field, missing.also[0].field]).toEqual(["jobs[0].after[0]", "jobs[1].after[0]"]);
 		const keys = { lanes: {}, job: [], jobs: [make("a", { lane: "nope" })] };

@@ -12,6 +12,7 @@ import { expandJobs } from "../../core/input/manifest.ts";
 import { Faults, faultsOf } from "../../core/input/mistakes.ts";
 import type { JobInput, Policy, Status } from "../../core/job.ts";
 import { withoutPlaces } from "../../core/recipes/after-result.ts";
+import { keysMarked } from "../../core/schema/job.ts";
 import { digest } from "../../core/text/digest.ts";
 import { refuseForce } from "../../core/trust/run-bounds.ts";
 
@@ -251,7 +252,7 @@ function* producersFirst(nodes: ManifestNode[]): Generator<void, ManifestNode[] 
 /** An artifact that jobs of the manifest produce. */
 type Artifact = { makers: Set<ManifestNode> };
 
-const FOR_AGENTS = ["agent", "prompt", "model", "permission", "allow", "expect"];
+const FOR_AGENTS: readonly string[] = keysMarked("agent");
 
 /** A job that says itself what it runs does not inherit what the defaults run: a command among agents, an agent among commands. */
 function defaultsFor(own: Record<string, unknown>, defaults: Record<string, unknown> | undefined): Record<string, unknown> | undefined {

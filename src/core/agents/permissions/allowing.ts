@@ -14,7 +14,6 @@
 //   codex      no way: its sandbox lets every command run, and limits what the command can write and reach
 
 import * as check from "../../input/check.ts";
-import type { JobInput } from "../../job.ts";
 import { OPENCODE_CONFIG } from "../adapters/opencode-config.ts";
 import { type Format, PERMISSIONS, type Permission, type Profile } from "../profile.ts";
 import { short } from "../stream/json.ts";
@@ -95,7 +94,7 @@ export function grantProblem(
 	};
 }
 
-export const readAllow = (value: JobInput["allow"], field: string): string[] =>
+export const readAllow = (value: unknown, field: string): string[] =>
 	check.list(value, field, 100).map((one, index) => {
 		const at = `${field}[${index}]`;
 		const text = check.text(one, at, { max: PREFIX_MAX, lines: "one" });
