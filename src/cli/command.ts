@@ -1,5 +1,6 @@
 // Commands as data: parsing, help, completion and the reference page all read the same description.
 
+import type { JobKey } from "../core/schema/job.ts";
 import type { Io } from "./io.ts";
 
 /** What the shell completes after an option or for an argument. */
@@ -18,6 +19,8 @@ export type OptionSpec = {
 	completes?: Completes;
 	/** Other words that people try for it, such as a manifest's key: not accepted, but the error suggests this option. */
 	sought?: readonly string[];
+	/** The field of a job that it sets to its value, as given. */
+	field?: JobKey | "capture_diff";
 };
 
 export type ArgSpec = { name: string; help: string; take: "one" | "optional" | "many" | "any"; completes?: Completes } & {
@@ -75,6 +78,10 @@ export class Call {
 		return this.#options.get(name);
 	}
 
+	/** In the form of its type; undefined if it was not given. */
+	value(name: string): Value | undefined {
+		return this.#option(name);
+	}
 	flag(name: string): boolean {
 		return this.#option(name) === true;
 	}

@@ -2,14 +2,10 @@
 
 import type { CommandSpec } from "../command.ts";
 
-/** Fields whose option has another name. The first one that the command has is used. */
+/** Fields whose option has another name and does not set them as given. The first one that the command has is used. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 	runnable_at: ["at", "in"],
-	requires_approval: ["needs-approval"],
 	pinned_head: ["pin"],
-	conditions: ["if"],
-	host_labels: ["host"],
-	retry: ["retries"],
 	timeout_ms: ["timeout"],
 	stall_timeout_ms: ["stall-timeout"],
 	priority_value: ["priority"],
@@ -25,7 +21,8 @@ export function inTypedWords(message: string, field: string | undefined, command
 	if (field === undefined || !message.startsWith(`${field}: `)) return refused;
 	const [, name = "", path = ""] = /^(?:jobs\[\d+\]\.)?(\w+)(?:\[\d+\])?(?:\.(.*))?$/.exec(field) ?? [];
 	const wanted = [...(OPTIONS[name] ?? []), name.replaceAll("_", "-"), name.replaceAll("_", "-").replace(/s$/, "")];
-	const option = wanted.find((one) => command.options?.some((each) => each.name === one));
+	const options = command.options ?? [];
+	const option = options.find(({ field }) => field === name)?.name ?? wanted.find((one) => options.some((each) => each.name === one));
 	const said = option === undefined ? PLAIN[name] : `--${option}${path === "" ? "" : ` ${path}`}`;
 	const rest = message.slice(field.length).replace(" (runnable_at)", " (--at, --in)");
 	return said === undefined ? message : `${said}${rest}`;

@@ -1,7 +1,15 @@
 // Descriptions of `add` and `apply`.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are what manifests write
 
-import type { CommandSpec } from "../../command.ts";
+import type { Field } from "../../../core/schema/field.ts";
+import { JOB, type JobKey } from "../../../core/schema/job.ts";
+import type { CommandSpec, OptionSpec } from "../../command.ts";
+
+/** An option that sets a field of the job. Its name, its choices and, unless `more` has another text for people, its help are those of the field. */
+function sets(field: JobKey, value: string, more: Partial<OptionSpec> = {}): OptionSpec {
+	const { about, options }: Field = JOB[field];
+	return { name: field.replaceAll("_", "-"), type: "text", value, help: about, ...(options ? { choices: options } : {}), field, ...more };
+}
 
 export const ADD: CommandSpec = {
 	name: "add",
@@ -15,13 +23,7 @@ export const ADD: CommandSpec = {
 	args: [{ name: "PROMPT", help: "What the agent shall do; - reads it from stdin.", take: "optional" }],
 	rest: { name: "CMD…", help: "The command, taken word by word: no shell reads it." },
 	options: [
-		{
-			name: "agent",
-			type: "text",
-			value: "NAME",
-			help: "Run this agent with PROMPT.",
-			completes: ["claude", "codex", "gemini", "opencode"],
-		},
+		sets("agent", "NAME", { help: "Run this agent with PROMPT.", completes: ["claude", "codex", "gemini", "opencode"] }),
 		{
 			name: "prompt-file",
 			type: "text",
@@ -30,30 +32,18 @@ export const ADD: CommandSpec = {
 			completes: "file",
 			sought: ["prompt", "file"],
 		},
-		{ name: "model", type: "text", value: "NAME", help: "Which model the agent uses." },
-		{ name: "permission", type: "text", value: "MODE", help: "What the agent may do without asking.", choices: ["ask", "edit", "full"] },
-		{
-			name: "may-add",
-			type: "text",
-			value: "MODE",
+		sets("model", "NAME"),
+		sets("permission", "MODE"),
+		sets("may_add", "MODE", {
 			help: "Upper limit for the permission of jobs that its runs add; else its own permission. full: everything, plain commands too.",
-			choices: ["ask", "edit", "full"],
-		},
-		{ name: "allow", type: "list", value: "CMD", help: "The agent may run shell commands that begin like this, at permission edit." },
-		{
-			name: "expect",
-			type: "text",
-			value: "WHAT",
+		}),
+		sets("allow", "CMD", { type: "list", help: "The agent may run shell commands that begin like this, at permission edit." }),
+		sets("expect", "WHAT", {
 			help: "With `change`, a run that changed nothing asks you; with `none`, what its last words ask does not count.",
-			choices: ["any", "change", "none"],
-		},
-		{
-			name: "commit",
-			type: "text",
-			value: "MODE",
+		}),
+		sets("commit", "MODE", {
 			help: "Uncommitted work at the end of a good run. auto: commit it; never: ignore it; agent: ask a person.",
-			choices: ["auto", "agent", "never"],
-		},
+		}),
 		{
 			name: "payload",
 			type: "text",
@@ -61,15 +51,12 @@ export const ADD: CommandSpec = {
 			help: "JSON for the job, at most 1 MB, kept as it was given; @FILE reads a file. A run finds it in the file that SLUICE_PAYLOAD names. Alone: a job for an outside worker.",
 			completes: "file",
 		},
-		{
-			name: "name",
-			type: "text",
-			value: "NAME",
+		sets("name", "NAME", {
 			help: "A name that no open job has; good wherever an id is asked for. Free again when the job has ended.",
-		},
-		{ name: "title", type: "text", value: "TEXT", help: "A line for people; any text.", sought: ["label"] },
-		{ name: "lane", type: "text", value: "NAME", help: "The class of work it belongs to.", completes: "lane", sought: ["group"] },
-		{ name: "priority", type: "number", value: "N", help: "Added to its lane's; higher starts sooner.", sought: ["prio"] },
+		}),
+		sets("title", "TEXT", { help: "A line for people; any text.", sought: ["label"] }),
+		sets("lane", "NAME", { completes: "lane", sought: ["group"] }),
+		sets("priority", "N", { type: "number", sought: ["prio"] }),
 		{
 			name: "after",
 			type: "list",
@@ -78,23 +65,17 @@ export const ADD: CommandSpec = {
 			completes: "job",
 			sought: ["dep", "depends", "depends-on", "dependencies", "deps"],
 		},
-		{
-			name: "needs",
+		sets("needs", "ARTIFACT", {
 			type: "list",
-			value: "ARTIFACT",
 			help: "Needs this artifact, such as file:out/a.txt or patch:JOB; blocked if it is missing and nothing produces it (--on-missing wait to wait for it).",
 			sought: ["need", "requires"],
-		},
-		{
-			name: "on-missing",
-			type: "text",
-			value: "WHAT",
+		}),
+		sets("on_missing", "WHAT", {
 			help: "If what it needs is missing and no job produces it. block: end the job; wait: wait for it.",
-			choices: ["block", "wait"],
-		},
-		{ name: "produces", type: "list", value: "ARTIFACT", help: "What it makes." },
-		{ name: "lock", type: "list", value: "KEY[:shared]", help: "Hold this lock while it runs.", sought: ["locks"] },
-		{ name: "serial", type: "text", value: "GROUP", help: "One at a time among the jobs of the group.", sought: ["parallelizable"] },
+		}),
+		sets("produces", "ARTIFACT", { type: "list", help: "What it makes." }),
+		sets("locks", "KEY[:shared]", { name: "lock", type: "list", help: "Hold this lock while it runs.", sought: ["locks"] }),
+		sets("serial", "GROUP", { help: "One at a time among the jobs of the group.", sought: ["parallelizable"] }),
 		{
 			name: "pin",
 			type: "text",
@@ -102,15 +83,14 @@ export const ADD: CommandSpec = {
 			help: "Start only while the branch is where it is now, in --repo or else in this folder.",
 			sought: ["pinned-head"],
 		},
-		{
+		sets("conditions", "CONDITION", {
 			name: "if",
 			type: "list",
-			value: "CONDITION",
 			help: "Start only if: clean_worktree or branch_exists:NAME.",
 			sought: ["conditions", "condition", "when"],
-		},
+		}),
 		{ name: "parent", type: "text", value: "ID", help: "The job it belongs to, by number or name; none for none.", completes: "job" },
-		{ name: "parent-gate", type: "text", value: "WHAT", help: "Whether it waits for its parent's success.", choices: ["success", "none"] },
+		sets("parent_gate", "WHAT"),
 		{
 			name: "at",
 			type: "text",
@@ -120,11 +100,16 @@ export const ADD: CommandSpec = {
 		},
 		{ name: "in", type: "text", value: "DURATION", help: "Do not start before this time has passed: 30s, 5m, 1h30m.", sought: ["delay"] },
 		{ name: "deadline", type: "text", value: "TIME", help: "Expire if not started by then; a time, or 2h from now." },
-		{ name: "retries", type: "number", value: "N", help: "Maximum number of retries after a failure.", sought: ["retry", "max-retries"] },
-		{ name: "timeout", type: "text", value: "DURATION", help: "Stop a run that takes longer." },
-		{ name: "stall-timeout", type: "text", value: "DURATION", help: "Stop a run that is silent for longer." },
-		{ name: "owner", type: "text", value: "NAME", help: "The owner whose budget pays for it." },
-		{ name: "account", type: "text", value: "NAME", help: "The provider account whose quota it uses." },
+		sets("retry", "N", {
+			name: "retries",
+			type: "number",
+			help: "Maximum number of retries after a failure.",
+			sought: ["retry", "max-retries"],
+		}),
+		sets("timeout", "DURATION", { help: "Stop a run that takes longer." }),
+		sets("stall_timeout", "DURATION", { help: "Stop a run that is silent for longer." }),
+		sets("owner", "NAME", { help: "The owner whose budget pays for it." }),
+		sets("account", "NAME", { help: "The provider account whose quota it uses." }),
 		{
 			name: "uses",
 			type: "list",
@@ -132,25 +117,31 @@ export const ADD: CommandSpec = {
 			help: "Takes so much of a resource while it runs.",
 			sought: ["resource", "resources"],
 		},
-		{ name: "host", type: "list", value: "LABEL", help: "Only on a host with this label.", sought: ["host-labels", "labels"] },
-		{ name: "repo", type: "text", value: "NAME", help: "The repo it works in." },
-		{ name: "base-branch", type: "text", value: "BRANCH", help: "What its branch begins from.", sought: ["branch", "base"] },
-		{ name: "merge", type: "text", value: "HOW", help: "How its branch is merged.", choices: ["direct", "mr", "local"] },
-		{ name: "no-merge", type: "flag", help: "Do not merge its branch." },
+		sets("host_labels", "LABEL", {
+			name: "host",
+			type: "list",
+			help: "Only on a host with this label.",
+			sought: ["host-labels", "labels"],
+		}),
+		sets("repo", "NAME"),
+		sets("base_branch", "BRANCH", { sought: ["branch", "base"] }),
+		sets("merge", "HOW"),
+		{ name: "no-merge", type: "flag", help: "Do not merge its branch.", field: "no_merge" },
 		{
 			name: "capture-diff",
 			type: "flag",
 			help: "Give it what is uncommitted here now, as input.patch.",
 			sought: ["diff", "patch", "input-patch"],
+			field: "capture_diff",
 		},
-		{ name: "recipe", type: "text", value: "NAME", help: "The recipe that makes its prompt." },
+		sets("recipe", "NAME"),
 		{ name: "var", type: "list", value: "KEY=VALUE", help: "A variable of the recipe.", sought: ["vars"] },
-		{ name: "args", type: "text", value: "TEXT", help: "Instructions for the agent, in plain words." },
-		{ name: "item", type: "text", value: "ID", help: "The item in a tracker that it works on." },
-		{ name: "source", type: "text", value: "NAME", help: "The tracker of that item." },
-		{ name: "phase", type: "text", value: "NAME", help: "The item's phase." },
-		{ name: "trigger", type: "text", value: "WORD", help: "What caused it; manual when not said." },
-		{ name: "batch", type: "text", value: "NAME", help: "Track it together with others.", sought: ["convoy"] },
+		sets("args", "TEXT"),
+		sets("item", "ID"),
+		sets("source", "NAME"),
+		sets("phase", "NAME"),
+		sets("trigger", "WORD"),
+		sets("batch", "NAME", { help: "Track it together with others.", sought: ["convoy"] }),
 		{
 			name: "unique",
 			type: "text",
@@ -164,6 +155,7 @@ export const ADD: CommandSpec = {
 			type: "flag",
 			help: "Do not start before a person approves it.",
 			sought: ["requires-approval", "approval", "approve", "stashed", "hold"],
+			field: "requires_approval",
 		},
 		{ name: "env", type: "list", value: "NAME[=VALUE]", help: "Set a variable, or take over yours." },
 		{

@@ -124,8 +124,6 @@ async function inputOf(call: Call, io: Io): Promise<AnswerDocument> {
 	const input: AnswerDocument = { ...(await workOf(call, io)), ...plainFields(call), ...whenOf(call, io) };
 	const refs = call.list("after");
 	if (refs.length > 0) input.after = refs.map((ref) => idOf(ref));
-	const lists = { allow: "allow", needs: "needs", produces: "produces", lock: "locks", if: "conditions", host: "host_labels" } as const;
-	for (const [option, field] of Object.entries(lists)) if (call.list(option).length > 0) input[field] = call.list(option);
 	if (call.has("unique")) input.unique = uniqueOf(call);
 	if (call.list("uses").length > 0) input.uses = Object.fromEntries(call.list("uses").map(useOf));
 	if (call.list("var").length > 0) input.vars = Object.fromEntries(call.list("var").map((one) => pairOf("var", one)));
@@ -138,48 +136,11 @@ async function inputOf(call: Call, io: Io): Promise<AnswerDocument> {
 	return input;
 }
 
-/** Options that are passed on unchanged, with the field that each becomes. */
-const PLAIN: Record<string, string> = {
-	agent: "agent",
-	model: "model",
-	permission: "permission",
-	"may-add": "may_add",
-	expect: "expect",
-	commit: "commit",
-	name: "name",
-	title: "title",
-	lane: "lane",
-	"on-missing": "on_missing",
-	serial: "serial",
-	"parent-gate": "parent_gate",
-	timeout: "timeout",
-	"stall-timeout": "stall_timeout",
-	owner: "owner",
-	account: "account",
-	repo: "repo",
-	"base-branch": "base_branch",
-	merge: "merge",
-	recipe: "recipe",
-	args: "args",
-	item: "item",
-	source: "source",
-	phase: "phase",
-	trigger: "trigger",
-	batch: "batch",
-};
-
+/** The fields whose options are passed on as they are. */
 function plainFields(call: Call): AnswerDocument {
 	const fields: AnswerDocument = {};
-	for (const [option, field] of Object.entries(PLAIN)) if (call.has(option)) fields[field] = call.text(option);
-	if (call.has("priority")) fields.priority = call.number("priority");
-	if (call.has("retries")) {
-		const retries = call.number("retries") as number;
-		if (retries < 0) throw usage("--retries must not be negative");
-		fields.retry = retries;
-	}
-	if (call.flag("no-merge")) fields.no_merge = true;
-	if (call.flag("capture-diff")) fields.capture_diff = true;
-	if (call.flag("needs-approval")) fields.requires_approval = true;
+	for (const { name, field } of call.command.options ?? []) if (field !== undefined && call.has(name)) fields[field] = call.value(name);
+	if ((call.number("retries") ?? 0) < 0) throw usage("--retries must not be negative");
 	for (const option of ["timeout", "stall-timeout"]) if (call.has(option)) durationOf(call.text(option) as string, option);
 	return fields;
 }
