@@ -3,9 +3,22 @@
 import { nearest } from "./input/nearest.ts";
 import { INPUT_KEYS, keysMarked } from "./schema/job.ts";
 
-/** What the document (src/api/documents.ts) tells of a job besides its input. */
+/** What the document (src/api/documents.ts) tells of a job besides its input; the name stands in front, where people look for it. */
 const STATE_FIELDS = [
-	...["id", "status", "kind", "blocked", "wait_reason", "held", "waited_on", "waits_for", "exit_code", "raw_exit_code", "exit_kind"],
+	...[
+		"id",
+		"name",
+		"status",
+		"kind",
+		"blocked",
+		"wait_reason",
+		"held",
+		"waited_on",
+		"waits_for",
+		"exit_code",
+		"raw_exit_code",
+		"exit_kind",
+	],
 	...["end_reason", "merge_status", "merge_target", "merge_commit", "merge_report", "attempt", "failures", "dispatch_failures"],
 	...["last_failure", "created_at", "enqueued_at", "ready_at", "backoff_until", "started_at", "ended_at", "run", "last_run", "depth"],
 	...["rank", "forced", "approval", "session", "question", "answer", "asked", "verdict", "result", "granted", "denied"],
@@ -13,7 +26,7 @@ const STATE_FIELDS = [
 ];
 const BECAME: readonly string[] = keysMarked("became");
 
-export const DOCUMENT_FIELDS: readonly string[] = [...STATE_FIELDS, ...INPUT_KEYS.filter((key) => !BECAME.includes(key))];
+export const DOCUMENT_FIELDS: readonly string[] = [...new Set([...STATE_FIELDS, ...INPUT_KEYS.filter((key) => !BECAME.includes(key))])];
 
 /** What the job is about, how old it is, and its most important remark. */
 const ROW_FIELDS = ["subject", "age", "remark"] as const;
