@@ -5,7 +5,9 @@ import { describe, expect, test } from "vitest";
 import { makeJob } from "../../test/make/job.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS } from "./config.ts";
 import type { Job } from "./job.ts";
-import { ageAt, ageBoost, depthOf, levelOf, priorityAt, priorityTerms } from "./order.ts";
+import { ageAt, ageBoost, depthOf, levelOf, PRIORITY_SUM, priorityAt, STRICT_ORDER } from "./order.ts";
+
+const { priorityTerms } = PRIORITY_SUM;
 
 const MINUTE = 60_000;
 const NOW = 1_000_000 * MINUTE;
@@ -68,9 +70,9 @@ describe("one term at a time", () => {
 
 	test("a kernel entry has its priority and its runnable_at, nothing else", () => {
 		const entry = job({ kind: "kernel", lane: "code", priority: 9, path: [1], failures: 3, runnable_at: 77, ready_at: 1 });
-		expect(levelOf(entry, PRESETS.loops)).toBe(9);
-		expect(ageAt(entry, PRESETS.loops)).toBe(77);
-		expect(priorityTerms(entry, NOW, PRESETS.loops)).toEqual({ total: 9, terms: [{ name: "priority", value: 9 }] });
+		expect(STRICT_ORDER.levelOf(entry, PRESETS.loops)).toBe(9);
+		expect(STRICT_ORDER.ageAt(entry, PRESETS.loops)).toBe(77);
+		expect(STRICT_ORDER.priorityTerms(entry, NOW, PRESETS.loops)).toEqual({ total: 9, terms: [{ name: "priority", value: 9 }] });
 	});
 
 	test.each(["cards", "town", "dag", "kernel"] as const)("preset %s is first come, first served", (preset) => {

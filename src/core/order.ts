@@ -16,7 +16,6 @@ export const depthOf = (job: Pick<Job, "path">): number => job.path?.length ?? 0
 
 /** The part of P that does not change while the job waits. */
 export function levelOf(job: Job, config: Config): number {
-	if (job.kind === "kernel") return job.priority;
 	const { order } = config;
 	const penalty = Math.min(order.retry_penalty_max, order.retry_penalty_per_iteration * (job.failures ?? 0));
 	return job.priority + depthOf(job) * order.depth_boost_per_level - penalty;
@@ -24,7 +23,6 @@ export function levelOf(job: Job, config: Config): number {
 
 /** The time that the job's age counts from, and its position within its level. */
 export function ageAt(job: Job, config: Config): number {
-	if (job.kind === "kernel") return job.runnable_at;
 	return config.order.age_from === "created" ? job.created_at : (job.ready_at ?? job.created_at);
 }
 
@@ -37,9 +35,10 @@ export function ageBoost(ageAtMs: number, now: number, config: Config): number {
 export const priorityAt = (base: number, level: number, ageAtMs: number, now: number, config: Config): number =>
 	base + level + ageBoost(ageAtMs, now, config);
 
+type PriorityTerms = { total: number; terms: { name: string; value: number }[] };
+
 /** The sum as `why` prints it; zero terms are included, so that the formula is visible. */
-export function priorityTerms(job: Job, now: number, config: Config): { total: number; terms: { name: string; value: number }[] } {
-	if (job.kind === "kernel") return { total: job.priority, terms: [{ name: "priority", value: job.priority }] };
+function priorityTerms(job: Job, now: number, config: Config): PriorityTerms {
 	const { order } = config;
 	const terms = [
 		{ name: `lane ${job.lane}`, value: laneOf(config, job.lane).priority },
@@ -53,3 +52,22 @@ export function priorityTerms(job: Job, now: number, config: Config): { total: n
 	];
 	return { total: terms.reduce((sum, term) => sum + term.value, 0), terms };
 }
+
+/** How a queue orders its ready jobs. */
+export type QueueOrder = {
+	/** Whether P grows while a job waits. */
+	ages: boolean;
+	levelOf(job: Job, config: Config): number;
+	ageAt(job: Job, config: Config): number;
+	priorityTerms(job: Job, now: number, config: Config): PriorityTerms;
+};
+
+export const PRIORITY_SUM: QueueOrder = { ages: true, levelOf, ageAt, priorityTerms };
+
+/** Highest priority first, then the earliest runnable_at. */
+export const STRICT_ORDER: QueueOrder = {
+	ages: false,
+	levelOf: ({ priority }) => priority,
+	ageAt: ({ runnable_at }) => runnable_at,
+	priorityTerms: ({ priority }) => ({ total: priority, terms: [{ name: "priority", value: priority }] }),
+};

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { makeRunningJob } from "../../test/make/job.ts";
 import { CARD_RETRY, type Config, DEFAULTS, NO_RETRY, PRESETS } from "./config.ts";
 import { EXIT_KINDS, type ExitKind, type Job, mayMove } from "./job.ts";
-import { afterRun, type EndedRun, exitKindOf } from "./outcome.ts";
+import { afterEntry, afterRun, type EndedRun, exitKindOf } from "./outcome.ts";
 
 const NOW = 1_000_000_000;
 const HALF = 0.5;
@@ -163,10 +163,10 @@ test("an exit code is kept", () => {
 
 test("a kernel entry is completed, however it ended", () => {
 	const kernel = makeRunningJob({ kind: "kernel" });
-	expect(ending(kernel, { exit_kind: "completed" }, RETRIES)).toMatchObject({ to: "end", status: "succeeded", exit_code: 0 });
-	expect(ending(kernel, { exit_kind: "failed" }, RETRIES)).toMatchObject({ to: "end", status: "failed", exit_code: 1 });
-	expect(ending(kernel, { exit_kind: "crashed", exit_code: 9 }, RETRIES)).toMatchObject({ to: "end", status: "failed", exit_code: 9 });
-	expect(ending(kernel, { exit_kind: "cancelled" }, RETRIES)).toMatchObject({ to: "end", status: "cancelled", exit_code: 143 });
+	expect(afterEntry(kernel, { exit_kind: "completed" })).toMatchObject({ to: "end", status: "succeeded", exit_code: 0 });
+	expect(afterEntry(kernel, { exit_kind: "failed" })).toMatchObject({ to: "end", status: "failed", exit_code: 1 });
+	expect(afterEntry(kernel, { exit_kind: "crashed", exit_code: 9 })).toMatchObject({ to: "end", status: "failed", exit_code: 9 });
+	expect(afterEntry(kernel, { exit_kind: "cancelled" })).toMatchObject({ to: "end", status: "cancelled", exit_code: 143 });
 });
 
 test("for any run, policy and preset: a move that the table knows, a back-off that lies ahead, never more failures than retries", () => {

@@ -39,14 +39,12 @@ export function exitKindOf(job: Job, ended: EndedRun): ExitKind {
 }
 
 /** The end after applying the run's own verdict, which never overrides a stop request. */
-export const spokenEnd = <E extends EndedRun>(job: Job, ended: E): E =>
-	job.run?.intent || job.kind === "kernel" ? ended : withVerdict(ended, job.run?.verdict);
+export const spokenEnd = <E extends EndedRun>(job: Job, ended: E): E => (job.run?.intent ? ended : withVerdict(ended, job.run?.verdict));
 
 /** `ended`: as returned by `spokenEnd`. */
 export function afterRun(job: Job, ended: EndedRun, config: Config, now: number, chance: number, excused?: "outage"): Next {
 	const exit_kind = exitKindOf(job, ended);
 	const code = ended.exit_code ?? null;
-	if (job.kind === "kernel") return kernelEnd(exit_kind, code);
 	switch (exit_kind) {
 		case "completed":
 			return { to: "end", status: "succeeded", exit_kind, exit_code: code ?? 0 };
@@ -114,7 +112,9 @@ function afterLaunchFailure(job: Job, ended: EndedRun, config: Config, now: numb
 }
 
 /** Preset kernel calls an entry completed however it ended; our status keeps the difference. */
-function kernelEnd(exit_kind: ExitKind, code: number | null): Next {
+export function afterEntry(job: Job, ended: EndedRun): Next {
+	const exit_kind = exitKindOf(job, ended);
+	const code = ended.exit_code ?? null;
 	if (exit_kind === "completed") return { to: "end", status: "succeeded", exit_kind, exit_code: code ?? 0 };
 	if (exit_kind === "cancelled") return { to: "end", status: "cancelled", exit_kind, exit_code: 143 };
 	return { to: "end", status: "failed", exit_kind, exit_code: code ?? 1 };

@@ -12,6 +12,7 @@ import { laneOf } from "./config.ts";
 import { shut } from "./gates/index.ts";
 import type { LimitsView } from "./limits-view.ts";
 import { priorityAt, RUN_NOW } from "./order.ts";
+import { queuePolicy } from "./queue-policy.ts";
 
 /** A ready job as the order sees it. */
 export type ReadyJob = { id: number; rank: number; level: number; age_at: number; ready_at: number };
@@ -51,11 +52,11 @@ type Candidate = { bucket: Bucket; head: ReadyJob; p: number };
 const better = (a: Candidate, b: Candidate): boolean =>
 	a.p !== b.p ? a.p > b.p : a.head.age_at !== b.head.age_at ? a.head.age_at < b.head.age_at : a.head.id < b.head.id;
 
-/** P of a ready job now. Kernel entries do not age. */
+/** P of a ready job now. */
 const pOf = (bucket: Bucket, head: ReadyJob, world: LimitsView): number =>
-	bucket.kind === "kernel"
-		? head.level
-		: priorityAt(laneOf(world.config, bucket.lane).priority, head.level, head.age_at, world.now, world.config);
+	queuePolicy(bucket.kind).order.ages
+		? priorityAt(laneOf(world.config, bucket.lane).priority, head.level, head.age_at, world.now, world.config)
+		: head.level;
 
 /** The best of a bucket's level heads now. Ranked jobs are handled separately: `heads` puts the highest rank first. */
 function bestHead(bucket: Bucket, heads: ReadyJob[], world: LimitsView): Candidate | undefined {
@@ -132,7 +133,7 @@ type Freshness = { stale: boolean };
 const overdueTurn = (world: LimitsView, open: Open): boolean => {
 	const { overdue_share, overdue_after_ms } = world.config.order;
 	if (overdue_share <= 0 || overdue_after_ms <= 0) return false;
-	for (const { bucket } of open.values()) if (bucket.kind === "kernel") return false;
+	for (const { bucket } of open.values()) if (!queuePolicy(bucket.kind).isCounted) return false;
 	return world.starts % overdue_share === overdue_share - 1;
 };
 

@@ -3,6 +3,7 @@
 import type { JobView } from "../../contracts/scheduler.ts";
 import type { Forecast } from "../../core/forecast/forecast.ts";
 import { isTerminal } from "../../core/job.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { type Context, frozenIn } from "../context.ts";
 import { type RangeDocument, rangeDocument } from "./forecast.ts";
 
@@ -30,7 +31,7 @@ export async function etaOf(
 	context: Context,
 	{ id, kind, status }: Pick<JobView, "id" | "kind" | "status">,
 ): Promise<EtaDocument | undefined> {
-	if (isTerminal(status) || kind === "kernel") return undefined;
+	if (isTerminal(status) || !queuePolicy(kind).isListed) return undefined;
 	let forecast = await recent(context);
 	if (forecast && !forecast.jobs.some((job) => job.id === id)) {
 		// The job was added after the last forecast.

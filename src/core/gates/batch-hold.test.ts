@@ -27,7 +27,6 @@ const spent = (window: Ledger["window"] = null): LimitsView["ledgers"] =>
 test("passes without a batch, and when nothing holds it", () => {
 	expect(askBatch(makeJob(), world({ holds: held() }))).toBeNull();
 	expect(askBatch(makeJob({ batch: "c" }), world({ holds: held(), ledgers: spent() }))).toBeNull();
-	expect(askBatch(makeJob({ batch: "b", kind: "kernel" }), world({ holds: held() }))).toBeNull();
 	expect(askBatch(makeJob({ batch: "b" }), world({ holds: held(NOW) }))).toBeNull();
 });
 

@@ -7,7 +7,7 @@ import { type GateAnswer, pass } from "./gate.ts";
 import { pausedReason } from "./holds.ts";
 
 export function askBatch(job: Job, world: LimitsView): GateAnswer | null {
-	if (job.batch === undefined || job.kind === "kernel") return pass;
+	if (job.batch === undefined) return pass;
 	const scope = `batch:${job.batch}`;
 	const paused = pausedReason(scope, world);
 	const reasons = [...(paused ? [paused] : []), ...budgetReasons(scope, world)];

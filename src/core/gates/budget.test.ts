@@ -55,11 +55,6 @@ test("a window says when it resets", () => {
 	expect(ask({ owner: "ann" }, ledger("owner:ann", 100, { window: "day", window_at: day - 86_400_000 }))).toBeNull();
 });
 
-test("a kernel entry's owner is its ledger's subject, and stops only past the limit", () => {
-	expect(ask({ kind: "kernel", owner: "pid:7" }, ledger("pid:7", 100))).toBeNull();
-	expect(ask({ kind: "kernel", owner: "pid:7" }, ledger("pid:7", 101))).toHaveLength(1);
-});
-
 test("reservations of live runs count, and are mentioned", () => {
 	const one = ledger("owner:ann", 60);
 	const at = (reserved: number) =>

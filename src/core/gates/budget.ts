@@ -26,8 +26,7 @@ export const budget: BucketGate = {
 	ask(bucket, world) {
 		if (bucket.owner === undefined && bucket.repo === undefined) return pass;
 		const reasons: Reason[] = [];
-		if (bucket.owner !== undefined)
-			reasons.push(...budgetReasons(bucket.kind === "kernel" ? bucket.owner : `owner:${bucket.owner}`, world));
+		if (bucket.owner !== undefined) reasons.push(...budgetReasons(`owner:${bucket.owner}`, world));
 		if (bucket.repo !== undefined) reasons.push(...budgetReasons(`repo:${bucket.repo}`, world));
 		return reasons.length > 0 ? reasons : pass;
 	},

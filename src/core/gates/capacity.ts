@@ -41,7 +41,6 @@ export function freeOn(host: string | undefined, world: LimitsView): number {
 export const capacity: BucketGate = {
 	name: "capacity",
 	ask(bucket, world) {
-		if (bucket.kind === "kernel") return pass;
 		let reasons: Reason[] | null = pass;
 		const check = (subject: string, limit: number | null | undefined, amount = 1, code: "capacity" | "safety_cap" = "capacity") => {
 			if (limit === null || limit === undefined) return;

@@ -23,8 +23,3 @@ test.each([NOW, NOW - 1])("is over at %d", (at) => {
 	expect(answer?.reasons).toMatchObject([{ gate: "deadline", code: "deadline", subject: "deadline" }]);
 	expect(answer?.reasons[0]?.detail).toBe(`deadline ${new Date(at).toISOString()} has passed`);
 });
-
-test("a kernel entry is only out of sight until it is swept", () => {
-	expect(ask({ kind: "kernel", deadline: NOW })).toMatchObject({ line: "late" });
-	expect(ask({ kind: "kernel", deadline: NOW })?.verdict).toBeUndefined();
-});

@@ -57,10 +57,6 @@ describe("pauses", () => {
 		const reasons = ask({ repo: "web" }, [paused("repo:web"), paused("all"), paused("lane:default")]);
 		expect(reasons?.map((reason) => reason.subject)).toEqual(["all", "lane:default", "repo:web"]);
 	});
-
-	test("kernel entries ignore holds", () => {
-		expect(ask({ kind: "kernel" }, [paused("all")])).toBeNull();
-	});
 });
 
 describe("active hours", () => {

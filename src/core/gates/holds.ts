@@ -120,7 +120,6 @@ export function accountsOf(bucket: Bucket, world: LimitsView): (string | undefin
 export const holds: BucketGate = {
 	name: "holds",
 	ask(bucket, world) {
-		if (bucket.kind === "kernel") return pass;
 		const { active_hours } = laneOf(world.config, bucket.lane);
 		// Fast path, because every start asks this gate: mostly nothing is held.
 		if (world.holds.size === 0 && active_hours.length === 0) return pass;

@@ -68,9 +68,8 @@ test("a host that asks gets only jobs that it can run", () => {
 	expect(ask({ labels: ["gpu"] }, hosts, "b")).toBeNull();
 });
 
-test("outside workers bring their own place, kernel entries need none", () => {
+test("outside workers bring their own place", () => {
 	expect(ask({ kind: "payload" }, [])).toBeNull();
-	expect(ask({ kind: "kernel" }, [])).toBeNull();
 	expect(ask({ kind: "payload", labels: ["gpu"] }, [machine("a")])).toHaveLength(1);
 });
 

@@ -45,7 +45,7 @@ export function ableHosts(bucket: Wish & Pick<Bucket, "stays">, hosts: readonly 
 export const host: BucketGate = {
 	name: "host",
 	ask(bucket, world) {
-		if (bucket.kind === "kernel" || (bucket.kind === "payload" && bucket.labels === undefined && world.host === undefined)) return pass;
+		if (bucket.kind === "payload" && bucket.labels === undefined && world.host === undefined) return pass;
 		const able = ableHosts(bucket, world.hosts, world.now);
 		if (able.some(({ name }) => world.host === undefined || name === world.host)) return pass;
 		const [bound] = able;

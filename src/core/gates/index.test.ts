@@ -10,7 +10,8 @@ import { type Job, type Lock, STATUSES } from "../job.ts";
 import type { HostRecord } from "../limits-view.ts";
 import { GATES, REASON_CODES } from "../reason.ts";
 import type { JobFacts } from "./gate.ts";
-import { allReasons, BUCKET_GATES, decide, FACT_GATES, factKeys, JOB_GATES, shut } from "./index.ts";
+import { allReasons, decide, shut } from "./index.ts";
+import { BUCKET_GATES, FACT_GATES, factKeys, JOB_GATES } from "./job-gates.ts";
 
 const NOW = 1000;
 

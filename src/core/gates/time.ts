@@ -1,13 +1,12 @@
 // Gate 1: neither before the job's time, nor before its back-off is over.
 
-import type { Job } from "../job.ts";
 import { type ClockGate, pass, refuse } from "./gate.ts";
 
 export const time: ClockGate = {
 	name: "time",
 	ask(job, { now }) {
 		// If the clock is set back, a job whose time was seen to come is not delayed again.
-		const delayed = job.runnable_at > now && !job.timely && (job.kind === "kernel" ? !isPast(job, now) : job.runnable_at > job.created_at);
+		const delayed = job.runnable_at > now && !job.timely && job.runnable_at > job.created_at;
 		const backoff = job.backoff_until !== undefined && job.backoff_until > now;
 		if (!delayed && !backoff) return pass;
 		const reasons = [];
@@ -22,9 +21,6 @@ export const time: ClockGate = {
 		return { reasons, line: "time", until: Math.max(delayed ? job.runnable_at : 0, job.backoff_until ?? 0) };
 	},
 };
-
-/** A kernel entry may have a deadline before its time: from then on only gc_expired acts on it. */
-const isPast = (job: Job, now: number): boolean => job.deadline !== undefined && job.deadline <= now;
 
 /** Outside Date's range, prints the number. */
 export const stamp = (at: number): string => (Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at));

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../contracts/host.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
-import { factKeys } from "../../core/gates/index.ts";
+import { factKeys } from "../../core/gates/job-gates.ts";
 import { isWaiting, type Job } from "../../core/job.ts";
 
 const FRESH_MS = 5_000;

@@ -6,7 +6,7 @@ import type { Op } from "../../contracts/store.ts";
 import type { Config } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { isProbed, nameOfArtifact } from "../../core/fact.ts";
-import { factKeys } from "../../core/gates/index.ts";
+import { factKeys } from "../../core/gates/job-gates.ts";
 import { deferItems } from "../limits/backlog.ts";
 import { limitFor } from "../operations/add.ts";
 import { jobNamed, numberNames } from "../operations/names.ts";

@@ -3,7 +3,7 @@
 import { ask, type Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { artifactKey } from "../../core/fact.ts";
-import { factKeys } from "../../core/gates/index.ts";
+import { factKeys } from "../../core/gates/job-gates.ts";
 import { drop, isTerminal, type Job } from "../../core/job.ts";
 import { linkFacts, markPredecessors, predecessors, type UniqueRecord } from "../operations/add.ts";
 import type { Tx } from "../transaction/tx.ts";

@@ -6,7 +6,7 @@ import type { Act } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import type { Config } from "../../core/config.ts";
 import { isProbed } from "../../core/fact.ts";
-import { factKeys } from "../../core/gates/index.ts";
+import { factKeys } from "../../core/gates/job-gates.ts";
 import { type Draft, draftJob } from "../../core/input/job.ts";
 import type { JobInput } from "../../core/job.ts";
 import type { RunBounds } from "../../core/trust/run-bounds.ts";

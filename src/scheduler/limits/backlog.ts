@@ -23,7 +23,7 @@ function keyFor(tx: Tx, { id }: Job): string {
 
 /** Called after a job was parked. Jobs that an earlier version parked carry no mark and are not counted. */
 export function countSerial(tx: Tx, job: Job): void {
-	if (!isSerialLine(job.line) || job.kind === "kernel") return;
+	if (!isSerialLine(job.line)) return;
 	job.serial_wait = true;
 	tx.count("usage", keyFor(tx, job), 1);
 }

@@ -7,6 +7,7 @@
 import { isDirect } from "../../core/config.ts";
 import { shut } from "../../core/gates/index.ts";
 import type { StartedBy } from "../../core/job.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Tx } from "../transaction/tx.ts";
 
 export const hasCycles = ({ config }: Tx): boolean => config.cycle_interval_ms > 0 && !isDirect(config);
@@ -44,6 +45,6 @@ function startable(tx: Tx): number {
 	const world = tx.world();
 	let count = 0;
 	for (const bucket of tx.memory.buckets.values())
-		if (bucket.ready > 0 && bucket.kind !== "kernel" && bucket.stage === undefined && !shut(bucket, world)) count += bucket.ready;
+		if (bucket.ready > 0 && queuePolicy(bucket.kind).isCounted && bucket.stage === undefined && !shut(bucket, world)) count += bucket.ready;
 	return count;
 }

@@ -10,9 +10,10 @@ import { artifactKey, isMarker, itemKey, jobOfArtifact } from "../../core/fact.t
 import { deadEnd, fits } from "../../core/gates/after.ts";
 import type { Predecessor } from "../../core/gates/gate.ts";
 import { lacks } from "../../core/gates/host.ts";
-import { factKeys } from "../../core/gates/index.ts";
+import { factKeys } from "../../core/gates/job-gates.ts";
 import type { Draft } from "../../core/input/job.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../../core/job.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { isBelow, refuseStranger } from "../../core/trust/run-bounds.ts";
 import { backlog, counts, deferred, delayWarning } from "../limits/backlog.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -279,7 +280,7 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], c
 	job.bucket = tx.bucketFor(job, company.stage).id;
 	job.line = "new";
 	tx.create(job, spec);
-	if (job.kind !== "kernel") tx.count("depth", job.lane, 1);
+	if (queuePolicy(job.kind).isCounted) tx.count("depth", job.lane, 1);
 	return preds;
 }
 

@@ -12,6 +12,7 @@ import type { CancelReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Engine } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
@@ -85,7 +86,7 @@ export async function waitingJobs(engine: Engine): Promise<number[]> {
 	for (let after: number | null = 0; after !== null; ) {
 		const from: number = after;
 		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: SLICE }));
-		for (const { id, status, kind } of page) if (isWaiting(status) && kind !== "kernel") all.push(id);
+		for (const { id, status, kind } of page) if (isWaiting(status) && queuePolicy(kind).isListed) all.push(id);
 		after = page.length < SLICE ? null : (page[page.length - 1] as Job).id;
 	}
 	return all;

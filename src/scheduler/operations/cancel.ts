@@ -9,6 +9,7 @@ import type { CancelReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
 import { endJob } from "../waiting/park.ts";
@@ -146,7 +147,7 @@ export function* clear(tx: Tx, item: string | undefined): Op<{ cleared: number[]
 		const stored = yield* ask({ read: "active", filter: whole === undefined ? {} : { item: whole }, after, limit: 500 });
 		for (const { id } of stored) {
 			const job = yield* tx.find(id);
-			if (!job || !isWaiting(job.status) || job.kind === "kernel") continue;
+			if (!job || !isWaiting(job.status) || !queuePolicy(job.kind).isListed) continue;
 			yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "cleared" });
 			cleared.push(id);
 		}

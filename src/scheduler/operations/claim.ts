@@ -12,6 +12,7 @@ import { drop, type Job, type Run } from "../../core/job.ts";
 import { holdKey, type LimitsView } from "../../core/limits-view.ts";
 import { priorityAt } from "../../core/order.ts";
 import { overdueBy, plan, type ReadyJob } from "../../core/plan.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { carriedOver } from "../../core/runs/verdict.ts";
 import { copy } from "../../core/text/copy.ts";
 import { isAnothersProbe, letOthersProbe, noteProbe } from "../limits/breakers.ts";
@@ -236,7 +237,7 @@ function* tryStart(tx: Tx, bucket: Bucket, head: ReadyJob, claimer: Claimer): Op
 	}
 	start(tx, job, bucket, claimer);
 	if (job.item !== undefined) yield* beginChain(tx, job);
-	if (job.locks && job.kind !== "kernel" && !takeAtOnce(tx, job)) yield* takeLocks(tx, job);
+	if (job.locks && !takeAtOnce(tx, job)) yield* takeLocks(tx, job);
 	return job;
 }
 
@@ -302,7 +303,7 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	if (account !== undefined) told.account = account;
 	if (claimer.host !== undefined) told.started_by = run.started_by ?? "daemon";
 	tx.move(job, "running", "started", told);
-	if (job.kind === "kernel") return;
+	if (!queuePolicy(job.kind).isCounted) return;
 	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
 	tx.countStart();
 	if (tx.memory.ledgers.size > 0) reserveBudgets(tx, job as Job & { run: Run });

@@ -9,6 +9,7 @@ import { isWaiting, type Job } from "../../core/job.ts";
 import { holdKey } from "../../core/limits-view.ts";
 import { RUN_NOW } from "../../core/order.ts";
 import { outageKey } from "../../core/outage.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
 import { wakeLockWaiters } from "../waiting/locks.ts";
@@ -42,7 +43,7 @@ export function* runNow(tx: Tx, id: number, how: "in_line" | "force"): Op<void> 
 	});
 	const job = yield* mustFind(tx, id);
 	const isLater = job.runnable_at > tx.now || (job.backoff_until ?? 0) > tx.now;
-	if (job.kind === "kernel" || !isLater) return;
+	if (queuePolicy(job.kind).clock === "claim" || !isLater) return;
 	job.runnable_at = Math.min(job.runnable_at, tx.now);
 	job.backoff_until = undefined;
 	tx.touch(job);

@@ -6,7 +6,8 @@ import { SluiceError } from "../../core/errors.ts";
 import { footprint } from "../../core/gates/capacity.ts";
 import { quotaOf } from "../../core/gates/holds.ts";
 import { drop, type Job, type Run, type StopKind } from "../../core/job.ts";
-import { afterRun, exitKindOf, type Next, spokenEnd } from "../../core/outcome.ts";
+import { exitKindOf, type Next } from "../../core/outcome.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { accountWorks, limitAccount } from "../limits/account-holds.ts";
 import { launchFailed, launchWorked, probeUndecided } from "../limits/breakers.ts";
 import { chargeRun, releaseBudgets } from "../limits/budgets.ts";
@@ -77,7 +78,8 @@ export function* stop(tx: Tx, run: { job: number; token: number }, { kind, reaso
 export function* finish(tx: Tx, told: RunEnd, decided?: Next): Op<Ended> {
 	const job = yield* runningJob(tx, told);
 	const { run } = job;
-	const ending = spokenEnd(job, told);
+	const policy = queuePolicy(job.kind);
+	const ending = policy.spokenEnd(job, told);
 	const exit_kind = exitKindOf(job, ending);
 	takeBack(tx, job);
 	for (const [key, amount] of footprint(job, run.account, run.host === "" ? undefined : run.host)) tx.count("usage", key, -amount);
@@ -105,7 +107,7 @@ export function* finish(tx: Tx, told: RunEnd, decided?: Next): Op<Ended> {
 	if (run.verdict !== undefined) job.verdict = run.verdict;
 
 	const next: Next =
-		decided ?? (refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance(), met));
+		decided ?? (refunded ? { to: "wait", exit_kind, burns: "nothing" } : policy.afterRun(job, ending, tx.config, tx.now, tx.chance(), met));
 	job.due_at = undefined;
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else if (job.stays !== undefined) drop(job, ["stays"]);

@@ -164,7 +164,7 @@ function* runningAfter(after: number): Op<Job[]> {
 	return yield* ask({ read: "running", after, limit: PIECE });
 }
 const isOf = (job: Job | null | undefined, host: string): job is Job & { run: NonNullable<Job["run"]> } =>
-	job?.run?.host === host && job.kind !== "kernel" && job.run.lease_until === undefined && !isTerminal(job.status);
+	job?.run?.host === host && job.run.lease_until === undefined && !isTerminal(job.status);
 
 /** Ends the next runs of a lost host, only those it had when it was given up. Returns where to continue, or null. */
 export function* loseRuns(tx: Tx, host: string, note: { after: number; before: number }): Op<number | null> {

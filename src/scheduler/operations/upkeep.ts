@@ -4,6 +4,7 @@ import type { Claimed, GcReport, Scheduler } from "../../contracts/scheduler.ts"
 import { ask, type Op } from "../../contracts/store.ts";
 import { jobOfArtifact } from "../../core/fact.ts";
 import { isMerging, isTerminal, type Job, runId } from "../../core/job.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { reconcile } from "../../core/reconcile.ts";
 import { copy } from "../../core/text/copy.ts";
 import { dropOutputs } from "../library/outputs.ts";
@@ -97,7 +98,7 @@ export function* runningJobs(tx: Tx): Op<Job[]> {
 	for (let after = 0; running.length < total; ) {
 		const limit = Math.min(1000, total - running.length);
 		const some = yield* ask({ read: "running", after, limit });
-		for (const job of some) if (job.kind !== "kernel") running.push(job);
+		for (const job of some) if (queuePolicy(job.kind).isCounted) running.push(job);
 		if (some.length < limit) break;
 		after = (some[some.length - 1] as Job).id;
 	}

@@ -6,6 +6,7 @@ import type { Bucket } from "../../core/bucket.ts";
 import { lockOfLine } from "../../core/gates/locks.ts";
 import type { Job, JobSpec, StartedBy } from "../../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../../core/limits-view.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { Window } from "../waiting/ready-queue.ts";
 
 export const STANDING = [
@@ -77,7 +78,8 @@ export class Memory {
 
 	countReady(): void {
 		this.ready = 0;
-		for (const bucket of this.buckets.values()) if (bucket.kind !== "kernel" && bucket.stage === undefined) this.ready += bucket.ready;
+		for (const bucket of this.buckets.values())
+			if (queuePolicy(bucket.kind).isCounted && bucket.stage === undefined) this.ready += bucket.ready;
 	}
 
 	/** Adds what other processes have committed since. The store hands these over only if the commits added jobs and changed nothing else. */

@@ -7,8 +7,8 @@ import { assert } from "../../core/errors.ts";
 import { type JobFacts, noFacts } from "../../core/gates/gate.ts";
 import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
-import { ageAt, levelOf } from "../../core/order.ts";
 import type { ReadyJob } from "../../core/plan.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { LockLines } from "../waiting/lock-waiters.ts";
 import { Window } from "../waiting/ready-queue.ts";
 import { type Ids, isStanding, type Memory, type Pace } from "./cache.ts";
@@ -201,10 +201,8 @@ export class Tx {
 		if (from !== to) checkMove(job.id, from, to);
 		job.status = to;
 		this.touch(job);
-		if (job.kind !== "kernel") {
-			if (isWaiting(from) && !isWaiting(to)) this.count("depth", job.lane, -1);
-			else if (!isWaiting(from) && isWaiting(to)) this.count("depth", job.lane, 1);
-		}
+		const entered = Number(isWaiting(to)) - Number(isWaiting(from));
+		if (entered !== 0 && queuePolicy(job.kind).isCounted) this.count("depth", job.lane, entered);
 		if (job.id !== this.arriving) this.event(kind, job.id, { from, to, ...data });
 	}
 
@@ -243,7 +241,7 @@ export class Tx {
 		this.counters.bucket.add(bucket.id);
 		if (bucket.stage === undefined) {
 			this.stirred = true;
-			if (bucket.kind !== "kernel") this.memory.ready++;
+			if (queuePolicy(bucket.kind).isCounted) this.memory.ready++;
 		}
 		this.window(bucket).enter(this.headOf(job));
 	}
@@ -252,7 +250,7 @@ export class Tx {
 		const bucket = this.memory.buckets.get(job.bucket);
 		assert(bucket && bucket.ready > 0, () => `job ${job.id} leaves bucket ${job.bucket}, which has none ready`);
 		bucket.ready--;
-		if (bucket.stage === undefined && bucket.kind !== "kernel") this.memory.ready--;
+		if (bucket.stage === undefined && queuePolicy(bucket.kind).isCounted) this.memory.ready--;
 		this.window(bucket).leave(this.headOf(job));
 		this.counters.bucket.add(bucket.id);
 	}
@@ -268,7 +266,8 @@ export class Tx {
 
 	headOf(job: Job): ReadyJob {
 		const { id, rank = 0, ready_at = job.created_at } = job;
-		return { id, rank, level: levelOf(job, this.config), age_at: ageAt(job, this.config), ready_at };
+		const { order } = queuePolicy(job.kind);
+		return { id, rank, level: order.levelOf(job, this.config), age_at: order.ageAt(job, this.config), ready_at };
 	}
 
 	// ---- records --------------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import { allReasons } from "../../core/gates/index.ts";
 import * as check from "../../core/input/check.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import { ageAt, levelOf, priorityAt } from "../../core/order.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { awaitedBy } from "../operations/waits.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { factsOf, makersOf } from "../waiting/gate-facts.ts";
@@ -86,7 +87,7 @@ async function readJobs({ run }: Parts, config: Config): Promise<QueuedJob[]> {
 		const from = after;
 		const some = await run(function* (tx) {
 			const jobs: Job[] = yield* ask({ read: "active", filter: {}, after: from, limit: PIECE });
-			const ours = jobs.filter((job) => job.kind !== "kernel" && !tx.isComing(job.id));
+			const ours = jobs.filter((job) => queuePolicy(job.kind).isListed && !tx.isComing(job.id));
 			const specs = yield* tx.specs(ours.map((job) => job.id));
 			const entries: typeof found = [];
 			for (const job of ours) {
@@ -160,7 +161,9 @@ async function readSamples({ run }: Parts): Promise<Sample[]> {
 		const at: { ended_at: number; id: number } = before;
 		const some = await run(function* (tx) {
 			const jobs: Job[] = yield* ask({ read: "recent", before: at, limit: PIECE });
-			const good = jobs.filter((job) => job.status === "succeeded" && job.kind !== "kernel" && job.last_run && job.ended_at !== undefined);
+			const good = jobs.filter(
+				(job) => job.status === "succeeded" && queuePolicy(job.kind).isListed && job.last_run && job.ended_at !== undefined,
+			);
 			const specs = yield* tx.specs(good.map((job) => job.id));
 			const last = jobs[jobs.length - 1];
 			return {

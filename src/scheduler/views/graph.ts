@@ -6,6 +6,7 @@ import { SluiceError } from "../../core/errors.ts";
 import { artifactKey, jobOfArtifact } from "../../core/fact.ts";
 import { commandLine, type Graph, type GraphEdge, type GraphNode } from "../../core/graph/text.ts";
 import type { Job, JobSpec } from "../../core/job.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Tx } from "../transaction/tx.ts";
 import type { FactRecord } from "../waiting/gate-facts.ts";
 import { mustFind } from "./jobs.ts";
@@ -51,7 +52,7 @@ async function asked(run: Run, { all, batch }: GraphFilter): Promise<number[]> {
 			const from = after;
 			const some = await run(function* (tx) {
 				const jobs: Job[] = yield* ask({ read, filter, after: from, limit: PIECE });
-				return jobs.map(({ id, kind }) => ({ id, isOurs: kind !== "kernel" && !tx.isComing(id) }));
+				return jobs.map(({ id, kind }) => ({ id, isOurs: queuePolicy(kind).isListed && !tx.isComing(id) }));
 			});
 			ids.push(...some.flatMap(({ id, isOurs }) => (isOurs ? [id] : [])));
 			if (ids.length > MOST)

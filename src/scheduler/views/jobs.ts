@@ -11,9 +11,10 @@ import { allReasons, heldBy } from "../../core/gates/index.ts";
 import * as check from "../../core/input/check.ts";
 import { isWaiting, type Job, type JobSpec, STATUSES } from "../../core/job.ts";
 import { HOLD_KINDS, type Hold } from "../../core/limits-view.ts";
-import { ageBoost, depthOf, priorityTerms } from "../../core/order.ts";
+import { ageBoost, depthOf, type QueueOrder } from "../../core/order.ts";
 import { outageWords } from "../../core/outage.ts";
 import type { ReadyJob } from "../../core/plan.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { copy } from "../../core/text/copy.ts";
 import { kernelCounts } from "../kernel/queue.ts";
 import { backlog, delayWarning } from "../limits/backlog.ts";
@@ -50,7 +51,7 @@ export function* viewJob(tx: Tx, job: Job, known?: Edges): Op<JobView> {
 
 /** The hold, the budget or the lack of a host that keeps a ready job from being dispatched. */
 export function heldOf(tx: Tx, job: Job): JobView["held"] {
-	if (job.line !== "" || job.status !== "queued" || job.kind === "kernel") return undefined;
+	if (job.line !== "" || job.status !== "queued" || !queuePolicy(job.kind).isListed) return undefined;
 	const bucket = tx.memory.buckets.get(job.bucket);
 	const reason = bucket ? heldBy(bucket, tx.world()) : null;
 	return reason ? { kind: reason.code, detail: reason.detail } : undefined;
@@ -101,11 +102,11 @@ export function* position(tx: Tx, job: Job): Op<number | null> {
 	if (job.line !== "" || job.status !== "queued") return null;
 	const { order } = tx.config;
 	const mine = tx.headOf(job);
-	const boost = job.kind === "kernel" ? 0 : ageBoost(mine.age_at, tx.now, tx.config);
+	const policy = queuePolicy(job.kind);
+	const boost = policy.order.ages ? ageBoost(mine.age_at, tx.now, tx.config) : 0;
 	let before = 0;
 	const buckets = [...tx.memory.buckets.values()].filter(
-		(bucket) =>
-			bucket.ready > 0 && bucket.stage === undefined && bucket.lane === job.lane && (bucket.kind === "kernel") === (job.kind === "kernel"),
+		(bucket) => bucket.ready > 0 && bucket.stage === undefined && bucket.lane === job.lane && queuePolicy(bucket.kind) === policy,
 	);
 	// The only ready job of its lane: no read needed.
 	if (buckets.length === 1 && buckets[0]?.ready === 1) return 1;
@@ -122,7 +123,7 @@ export function* position(tx: Tx, job: Job): Op<number | null> {
 			const bound =
 				level.rank > mine.rank
 					? { age_at: Number.MAX_SAFE_INTEGER, id: 0 }
-					: boundFor(mine, mine.level + boost - level.level, job.kind === "kernel", tx);
+					: boundFor(mine, mine.level + boost - level.level, policy.order, tx);
 			const own = bucket.id === job.bucket && level.rank === mine.rank && level.level === mine.level;
 			if (bound) before += yield* window.ahead(bucket, level, bound, own ? mine : undefined);
 			if (before > MANY) return null;
@@ -135,8 +136,8 @@ export function* position(tx: Tx, job: Job): Op<number | null> {
  * The jobs of a level that come before `mine` are those up to a certain age (core/order.ts); this returns that bound. `gap`: the boost that makes both
  * priorities equal.
  */
-function boundFor(mine: ReadyJob, gap: number, kernel: boolean, tx: Tx): { age_at: number; id: number } | undefined {
-	const { age_boost_per_minute, age_boost_max } = kernel ? { age_boost_per_minute: 0, age_boost_max: 0 } : tx.config.order;
+function boundFor(mine: ReadyJob, gap: number, { ages }: QueueOrder, tx: Tx): { age_at: number; id: number } | undefined {
+	const { age_boost_per_minute, age_boost_max } = ages ? tx.config.order : { age_boost_per_minute: 0, age_boost_max: 0 };
 	/** The latest age_at whose boost is at least this much. */
 	const latest = (boost: number): number => {
 		if (boost <= 0) return Number.MAX_SAFE_INTEGER - 1;
@@ -165,7 +166,13 @@ export function* why(tx: Tx, id: number): Op<Omit<Why, "results">> {
 		if (job.kind === "payload") reasons.push(refuse("capacity", "worker", `lane:${job.lane}`, FOR_WORKERS));
 		else reasons.push(refuse("capacity", "turn", `lane:${job.lane}`, detail));
 	}
-	return { job: view, reasons, position: place, priority: priorityTerms(job, tx.now, tx.config), waiters: waitersOf(tx, id) };
+	return {
+		job: view,
+		reasons,
+		position: place,
+		priority: queuePolicy(job.kind).order.priorityTerms(job, tx.now, tx.config),
+		waiters: waitersOf(tx, id),
+	};
 }
 
 export function* status(tx: Tx): Op<StatusReport> {
@@ -239,7 +246,7 @@ function heldJobs(tx: Tx): Pick<StatusReport, "queued_held" | "held"> {
 	const held = new Map<string, StatusReport["held"][number]>();
 	let all = 0;
 	for (const bucket of tx.memory.buckets.values()) {
-		if (bucket.ready === 0 || bucket.kind === "kernel" || bucket.stage !== undefined) continue;
+		if (bucket.ready === 0 || !queuePolicy(bucket.kind).isListed || bucket.stage !== undefined) continue;
 		const reason = heldBy(bucket, tx.world());
 		if (!reason) continue;
 		all += bucket.ready;
@@ -303,7 +310,7 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 	const fits = (job: Job) =>
 		Object.entries(only).every(([key, value]) => (Array.isArray(value) ? value.includes(job.status) : job[key as "lane"] === value));
 	const jobs = found
-		.filter((job) => fits(job) && job.kind !== "kernel" && !tx.isComing(job.id))
+		.filter((job) => fits(job) && queuePolicy(job.kind).isListed && !tx.isComing(job.id))
 		.sort((a, b) => a.id - b.id)
 		.slice(...(filter.before === undefined ? [0, limit] : [-limit]));
 	const specs = yield* tx.specs(jobs.map((job) => job.id));

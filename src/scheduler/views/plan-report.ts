@@ -11,6 +11,7 @@ import { askPace } from "../../core/gates/pace.ts";
 import { stamp } from "../../core/gates/time.ts";
 import type { Job } from "../../core/job.ts";
 import { boundOf } from "../../core/plan.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { hasCycles } from "../limits/cycle.ts";
 import { type Claimer, dispatch, startPicked } from "../operations/claim.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -34,7 +35,7 @@ export function* reportPass(tx: Tx, claimer: Claimer): Op<{ jobs: Job[]; report:
 	const spaced = spacing(tx, claimer, jobs.length);
 	const skipped: PlanReport["skipped"] = [];
 	for (const bucket of tx.memory.buckets.values()) {
-		if (bucket.ready === 0 || bucket.kind === "kernel" || bucket.stage !== undefined || skipped.length >= SHOWN) continue;
+		if (bucket.ready === 0 || !queuePolicy(bucket.kind).isListed || bucket.stage !== undefined || skipped.length >= SHOWN) continue;
 		const waiting = spaced === "" ? "not its turn in this cycle" : "starts are spaced by spawn_delay";
 		const reason = shut(bucket, world)?.detail ?? (isMeant(bucket) ? waiting : FOR_WORKERS);
 		const rest = yield* ask({ read: "line", line: "", bucket: bucket.id, limit: SHOWN - skipped.length });

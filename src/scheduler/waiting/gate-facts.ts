@@ -13,7 +13,8 @@ import {
 	type ObservedFact,
 	type Predecessor,
 } from "../../core/gates/gate.ts";
-import { FACT_GATES, shut } from "../../core/gates/index.ts";
+import { shut } from "../../core/gates/index.ts";
+import { FACT_GATES } from "../../core/gates/job-gates.ts";
 import { locks } from "../../core/gates/locks.ts";
 import { isMerging, isTerminal, type Job, type Lock, type Status } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";

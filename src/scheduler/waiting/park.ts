@@ -17,6 +17,7 @@ import { artifactKey, isMarker, isProbed, itemKey } from "../../core/fact.ts";
 import type { JobFacts, Verdict } from "../../core/gates/gate.ts";
 import { type Decision, decide } from "../../core/gates/index.ts";
 import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../../core/job.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { countSerial, uncountSerial } from "../limits/backlog.ts";
 import { returnName } from "../operations/names.ts";
 import { tellWaiters } from "../operations/waits.ts";
@@ -31,7 +32,7 @@ export function* reevaluate(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 		return { kind: "end", verdict: { status: "failed", reason: job.broken } };
 	}
 	const decision = decide(job, facts ?? plainFacts(tx, job) ?? (yield* factsOf(tx, job)), tx.world());
-	if (job.runnable_at > job.created_at && job.runnable_at <= tx.now && job.kind !== "kernel") job.timely = true;
+	if (job.runnable_at > job.created_at && job.runnable_at <= tx.now && queuePolicy(job.kind).clock === "scheduler") job.timely = true;
 	// The end of a back-off has its own event: the job usually goes on waiting, for its turn or for a lock, without a change of status.
 	if (job.backoff_until !== undefined && (decision.kind === "ready" || (decision.kind === "park" && decision.gate !== "time")))
 		tx.event("backoff_over", job.id, {});
@@ -138,8 +139,8 @@ export function setDue(tx: Tx, job: Job, until: number | undefined): void {
 	}
 	const times: number[] = [];
 	if (until !== undefined) times.push(until);
-	// A kernel entry past its deadline still waits for its time: `due_at` must not be set to a moment that has passed.
-	const isPast = job.kind === "kernel" && (job.deadline ?? 0) < tx.now;
+	// By the clock of a claim the deadline may lie ahead and the job wait for its time: `due_at` must not be set to a moment that has passed.
+	const isPast = queuePolicy(job.kind).clock === "claim" && (job.deadline ?? 0) < tx.now;
 	if (job.deadline !== undefined && job.line !== "late" && isWaiting(job.status) && !isPast) times.push(job.deadline);
 	if (job.line.startsWith("lock:") && job.ready_at !== undefined && tx.config.order.overdue_after_ms > 0)
 		times.push(Math.max(job.ready_at + tx.config.order.overdue_after_ms, job.reserve_at ?? 0));

@@ -17,6 +17,7 @@
 import { ask, type Op } from "../../contracts/store.ts";
 import { fits } from "../../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../../core/job.ts";
+import { queuePolicy } from "../../core/queue-policy.ts";
 import { uncountSerial } from "../limits/backlog.ts";
 import { type CancelNote, cancelMore } from "../operations/cancel.ts";
 import { loseRuns } from "../operations/hosts.ts";
@@ -218,7 +219,7 @@ function* unstage(tx: Tx, value: Note & { from: number; to: number }): Op<number
 		if (job && isWaiting(job.status)) {
 			if (job.line === "") tx.leave(job);
 			uncountSerial(tx, job);
-			if (job.kind !== "kernel") tx.count("depth", job.lane, -1);
+			if (queuePolicy(job.kind).isCounted) tx.count("depth", job.lane, -1);
 			if (job.item !== undefined) tx.put("chain", job.item, null);
 		}
 		if (job) yield* uncount(tx, job);
