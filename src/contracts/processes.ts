@@ -1,6 +1,8 @@
 // Contract of the process layer: starting programs that outlive us, finding them again, and stopping them with everything they started. Implementation in
 // host/processes/.
 
+import type { Sighting } from "../core/runs/sighting.ts";
+
 /** One attempt to start a program. No shell interprets any of it. */
 export type Launch = {
 	/** "7.1": job and attempt. */
@@ -16,32 +18,6 @@ export type Launch = {
 	/** A file to read from; /dev/null if absent. */
 	stdin?: string;
 };
-
-/**
- * What can be seen of a run, from its folder and the process table:
- *
- * | state     | `start` | process | complete line in `exit` |
- * |-----------|---------|---------|-------------------------|
- * | unstarted | no      | –       | –                       |
- * | alive     | yes     | yes     | no                      |
- * | exited    | yes     | –       | yes                     |
- * | gone      | yes     | no      | no                      |
- */
-export type Sighting =
-	| { state: "unstarted" }
-	/** `started` is opaque: `pid` and `started` together identify one process for ever. */
-	| { state: "alive"; pid: number; started: string }
-	/** `launch_failed`: why the program could not be started at all. `code` is what a shell would report: 128 + n for a signal, 126 or 127 for no program. */
-	| {
-			state: "exited";
-			code: number;
-			signal: string | null;
-			launch_failed: string | null;
-			/** What is missing or cannot be executed, if that is why the program could not be started. */
-			missing?: "program" | "folder";
-	  }
-	/** `reboot`: the machine was restarted since the run began. */
-	| { state: "gone"; reboot: boolean };
 
 /** What a client says about its own process. `start`: as Linux counts it (field 22 of /proc/self/stat); null where there is no /proc. */
 export type CallerProcess = { pid: number; start: string | null };
@@ -60,7 +36,7 @@ export interface Processes {
 	onNews(call: (run: string) => void): void;
 	/**
 	 * The state of a run. Synchronous and cheap: reads a few small files. Depends on nothing but the folder and the process table, so that any later process may
-	 * call it.
+	 * call it. `gone` is final: the implementation reads `exit` again after it has found no process, because the program may end in between.
 	 */
 	look(run: string, dir: string): Sighting;
 	/**

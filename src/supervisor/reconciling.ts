@@ -1,14 +1,14 @@
 // Matches this host's processes with the runs assigned to it: at start, and every few seconds afterwards. Crash recovery has no path of its own.
 
 import { troubleOf } from "../contracts/disk.ts";
-import type { Sighting } from "../contracts/processes.ts";
 import type { Claimed } from "../contracts/scheduler.ts";
+import { never } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
-import { type RunFinding, reconcile } from "../core/reconcile.ts";
+import { type AssignedRun, type Duty, type FoundRun, reconcile } from "../core/reconcile.ts";
 import { agentOf, enlistAgent, recordIn } from "./agent.ts";
 import { remember, type SupervisorContext } from "./context.ts";
 import { onProcessExit } from "./end/end.ts";
-import { enlist, type LiveRun, markOf } from "./run.ts";
+import { enlist, folderOf, type LiveRun, markOf } from "./run.ts";
 import { setClocks, startRun } from "./start/start.ts";
 import { abandon, beginStop } from "./stop.ts";
 
@@ -20,80 +20,98 @@ export async function reconcileRuns(context: SupervisorContext, strangers: "with
 	const assigned = (await context.scheduler.assigned(context.hostName)).filter(({ job }) => job.kind === "command" || job.kind === "agent");
 	const report: Reconciled = { adopted: 0, ended: 0, lost: 0, started: 0, strangers: 0 };
 	if (context.closed) return report;
-	const ids = new Set<string>();
-	const unknown = new Map<string, Claimed>();
-	for (const claimed of assigned) {
-		const id = runId(claimed.job.id, claimed.run.attempt);
-		ids.add(id);
-		const run = context.live.get(id);
-		if (run && !run.overdue) {
-			const { intent } = claimed.run;
-			if (intent) beginStop(context, run, intent.kind, intent.reason);
-		} else if (!context.forgotten.has(id)) unknown.set(id, claimed);
-	}
-	// Abandon runs that are live here but no longer assigned to this host. Only those from before the question: runs claimed since are not in the answer.
-	for (const id of before) {
-		const run = context.live.get(id);
-		if (run && !ids.has(id)) abandon(context, run);
-	}
+	const runs = assigned.map((claimed) => {
+		const { launched, intent, attempt } = claimed.run;
+		return { run: runId(claimed.job.id, attempt), launched: launched === true, stopping: intent !== undefined, claimed };
+	});
+	const isAssigned = new Set(runs.map(({ run }) => run));
+	const found = runs.map(({ run, claimed }): FoundRun => ({ run, seen: findOf(context, run, claimed) }));
+	// Followed runs that are not in the answer. Only those from before the question: runs claimed since cannot be in it.
+	for (const run of before) if (context.live.has(run) && !isAssigned.has(run)) found.push({ run, seen: { state: "followed" } });
+	if (strangers === "with strangers")
+		found.push(...markedRuns(context).filter(({ run }) => !isAssigned.has(run) && !context.live.has(run)));
+	for (const duty of reconcile(runs, found)) carryOut(context, duty, report);
+	return report;
+}
 
-	const sightings = new Map<string, Sighting>();
-	const found: RunFinding[] = [];
-	for (const [id, claimed] of unknown) {
-		const seen = lookAt(context, id, claimed);
-		sightings.set(id, seen);
-		found.push({ run: id, state: seen.state, ...(seen.state === "exited" ? { exit_code: seen.code } : {}) });
-	}
-	if (strangers === "with strangers") {
-		const prefix = markOf(context, "");
-		for (const mark of context.processes.marked(prefix).keys()) {
-			const run = mark.slice(prefix.length);
-			if (/^\d+\.\d+$/.test(run) && !ids.has(run) && !context.live.has(run)) found.push({ run, state: "alive" });
+function findOf(context: SupervisorContext, id: string, { job, run }: Claimed): FoundRun["seen"] {
+	const live = context.live.get(id);
+	if (live && !live.overdue) return { state: "followed" };
+	if (context.forgotten.has(id)) return { state: "reported" };
+	return context.processes.look(id, folderOf(context, job.id, run.attempt));
+}
+
+/** The runs of this home whose mark some process carries. */
+function markedRuns(context: SupervisorContext): FoundRun[] {
+	const prefix = markOf(context, "");
+	const runs = [...context.processes.marked(prefix).keys()].map((mark) => mark.slice(prefix.length));
+	return runs.filter((run) => /^\d+\.\d+$/.test(run)).map((run) => ({ run, seen: { state: "marked" } }));
+}
+
+function carryOut(context: SupervisorContext, duty: Duty<AssignedRun & { claimed: Claimed }>, report: Reconciled): void {
+	switch (duty.do) {
+		case "adopt":
+			take(context, duty.assigned.claimed, duty.seen.pid);
+			report.adopted++;
+			return;
+		case "end":
+			onProcessExit(context, take(context, duty.assigned.claimed, null), duty.seen);
+			report.ended++;
+			return;
+		case "lost":
+			onProcessExit(context, take(context, duty.assigned.claimed, null), duty.seen);
+			report.lost++;
+			return;
+		case "start":
+			startAgain(context, duty.assigned);
+			report.started++;
+			return;
+		case "forbid":
+			take(context, duty.assigned.claimed, null);
+			return;
+		case "pass_stop": {
+			const live = context.live.get(duty.assigned.run);
+			const { intent } = duty.assigned.claimed.run;
+			if (live && intent) beginStop(context, live, intent.kind, intent.reason);
+			return;
 		}
-	}
-	for (const duty of reconcile([...unknown.keys()], found)) {
-		if (duty.do === "stop") {
+		case "abandon": {
+			const live = context.live.get(duty.run);
+			if (live) abandon(context, live);
+			return;
+		}
+		case "clear": {
 			const now = context.clock.monotonic();
 			context.clearing.add(markOf(context, duty.run), now);
 			context.alarm.at(now);
 			report.strangers++;
-			continue;
+			return;
 		}
-		const claimed = unknown.get(duty.run);
-		const seen = sightings.get(duty.run);
-		if (!claimed || !seen) continue;
-		if (seen.state === "unstarted" && !claimed.run.intent) {
-			const earlier = context.live.get(duty.run) ?? enlist(claimed, context, 0);
-			startRun(context, claimed, { secret: secretIn(descriptionOf(context, earlier)), handOvers: earlier.overdue ? earlier.handOvers : 0 });
-			report.started++;
-			continue;
-		}
-		const run = take(context, claimed, seen);
-		if (seen.state === "alive") report.adopted++;
-		else if (seen.state === "exited") report.ended++;
-		else if (seen.state === "gone") report.lost++;
-		if (seen.state === "exited" || seen.state === "gone") onProcessExit(context, run, seen);
+		default:
+			never(duty);
 	}
-	return report;
 }
 
-/** A run without a start marker that was reported as started counts as gone: its folder was removed, and starting it again would make two. */
-function lookAt(context: SupervisorContext, id: string, { job, run }: Claimed): Sighting {
-	const seen = context.processes.look(id, `${context.runs}/${job.id}/${run.attempt}`);
-	return seen.state === "unstarted" && run.launched ? { state: "gone", reboot: false } : seen;
+/** Hands the same attempt to the launcher once more, with the token that an earlier hand-over may still use. */
+function startAgain(context: SupervisorContext, { run, claimed }: { run: string; claimed: Claimed }): void {
+	const earlier = context.live.get(run) ?? enlist(claimed, context, 0);
+	startRun(context, claimed, { secret: secretIn(descriptionOf(context, earlier)), handOvers: earlier.overdue ? earlier.handOvers : 0 });
 }
 
-/** Adopts a run from an earlier daemon, with its token, its time limits and a stop that was requested. */
-function take(context: SupervisorContext, claimed: Claimed, seen: Sighting): LiveRun {
+/**
+ * Takes over a run from an earlier daemon, with its token, its time limits and a stop that was requested. `pid`: its program, if it is alive; a run that has
+ * not started yet is stopped here before it can.
+ */
+function take(context: SupervisorContext, claimed: Claimed, pid: number | null): LiveRun {
 	const { clock, disk } = context;
 	const run = enlist(claimed, context, clock.monotonic());
 	const described = descriptionOf(context, run);
 	run.secret = secretIn(described);
 	const agent = run.kind === "agent" ? (recordIn(described) ?? agentOf(claimed, context.settings())) : null;
 	if (agent) run.agent = enlistAgent(agent);
-	if (seen.state === "alive") {
+	if (pid !== null) {
 		run.stage = "running";
-		run.pid = seen.pid;
+		run.pid = pid;
 		context.order.begin(run.id, run.dir);
 	}
 	if (disk.size(`${run.dir}/frozen`) !== null) run.frozen = clock.monotonic();

@@ -1,7 +1,8 @@
 // Processes as a test wants them: nothing runs but what the test makes run, and signals do what the program was said to do with them.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Ancestor, CallerProcess, Launch, Processes, Sighting } from "../../src/contracts/processes.ts";
+import type { Ancestor, CallerProcess, Launch, Processes } from "../../src/contracts/processes.ts";
+import type { Sighting } from "../../src/core/runs/sighting.ts";
 
 type Program = { began?: number; pid: number; ignores: Set<NodeJS.Signals>; stopped: boolean; got: NodeJS.Signals[] };
 

@@ -3,8 +3,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import type { Launch, Sighting } from "../../contracts/processes.ts";
+import type { Launch } from "../../contracts/processes.ts";
 import { SluiceError } from "../../core/errors.ts";
+import type { Sighting } from "../../core/runs/sighting.ts";
 import type { Programs } from "./programs.ts";
 import { launchText, runText } from "./shim.ts";
 

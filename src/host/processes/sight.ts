@@ -1,7 +1,7 @@
 // What a run's folder and the process table say about a run; and signals, which go only to processes that certainly belong to the run.
 
 import { statSync, writeFileSync } from "node:fs";
-import type { Sighting } from "../../contracts/processes.ts";
+import type { Sighting } from "../../core/runs/sighting.ts";
 import type { ProcessTable } from "./proc.ts";
 import { quietly, readSmall } from "./reading.ts";
 
@@ -44,12 +44,16 @@ export function sight(dir: string, table: ProcessTable): Sighting {
 	if (ended) return ended;
 	const start = readStart(dir);
 	if (start === "none" || start === "fresh") return { state: "unstarted" };
-	if (start === "stale") return { state: "gone", reboot: false };
-	if (start.boot !== table.boot) return endOf(dir, table) ?? { state: "gone", reboot: true };
-	const being = beingOf(start, table);
-	if (being) return endOf(dir, table) ?? { state: "alive", pid: being.pid, started: `${being.start}@${start.boot}` };
+	const seen = seenOf(start, table);
 	// The program may have ended since the first read of `exit`.
-	return endOf(dir, table) ?? { state: "gone", reboot: false };
+	return endOf(dir, table) ?? seen;
+}
+
+function seenOf(start: Start | "stale", table: ProcessTable): Sighting {
+	if (start === "stale") return { state: "gone", reboot: false };
+	if (start.boot !== table.boot) return { state: "gone", reboot: true };
+	const being = beingOf(start, table);
+	return being ? { state: "alive", pid: being.pid, started: `${being.start}@${start.boot}` } : { state: "gone", reboot: false };
 }
 
 /**

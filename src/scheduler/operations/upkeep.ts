@@ -2,10 +2,11 @@
 
 import type { Claimed, GcReport, Scheduler } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
+import { never } from "../../core/errors.ts";
 import { jobOfArtifact } from "../../core/fact.ts";
 import { isMerging, isTerminal, type Job, runId } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
-import { reconcile } from "../../core/reconcile.ts";
+import { type FoundRun, reconcile } from "../../core/reconcile.ts";
 import { copy } from "../../core/text/copy.ts";
 import { dropOutputs } from "../library/outputs.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -123,25 +124,50 @@ export function* assigned(tx: Tx, host: string): Op<Claimed[]> {
 
 type Found = Parameters<Scheduler["recover"]>[0];
 
+const asSeen = ({ run, state, exit_code = 1 }: Found[number]): FoundRun => ({
+	run,
+	seen: state === "exited" ? { state, code: exit_code, signal: null, launch_failed: null } : SEEN[state],
+});
+const SEEN = {
+	alive: { state: "alive", pid: 0, started: "" },
+	gone: { state: "gone", reboot: false },
+	unstarted: { state: "unstarted" },
+} as const;
+
 /** Matches what a host finds when it comes back with the runs that it was assigned. */
 export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): Op<Awaited<ReturnType<Scheduler["recover"]>>> {
-	const mine = new Map((yield* runningOn(tx, host)).map((job) => [runId(job.id, job.run?.attempt ?? 0), job]));
 	const report = { adopted: [] as string[], ended: [] as string[], lost: [] as string[], start: [] as string[] };
-	for (const duty of reconcile([...mine.keys()], found)) {
-		const job = mine.get(duty.run);
-		if (!job?.run) continue;
-		const run = { job: job.id, token: job.run.token };
-		if (duty.do === "adopt") {
-			// The process runs, but the daemon that started it died before it could report the start.
-			yield* started(tx, run);
-			report.adopted.push(duty.run);
-		} else if (duty.do === "start") report.start.push(duty.run);
-		else if (duty.do === "end") {
-			yield* finish(tx, { ...run, exit_kind: duty.exit_code === 0 ? "completed" : "failed", exit_code: duty.exit_code });
-			report.ended.push(duty.run);
-		} else if (duty.do === "lost") {
-			yield* finish(tx, { ...run, exit_kind: "lost", message: "scheduler recovery", ...(reboot ? { reboot: true } : {}) });
-			report.lost.push(duty.run);
+	const assigned = (yield* runningOn(tx, host)).flatMap(({ id, run }) =>
+		run ? [{ run: runId(id, run.attempt), ref: { job: id, token: run.token } }] : [],
+	);
+	for (const duty of reconcile(assigned, found.map(asSeen))) {
+		switch (duty.do) {
+			case "adopt":
+				// The process runs, but the daemon that started it died before it could report the start.
+				yield* started(tx, duty.assigned.ref);
+				report.adopted.push(duty.assigned.run);
+				break;
+			case "start":
+				report.start.push(duty.assigned.run);
+				break;
+			case "end": {
+				const { code } = duty.seen;
+				yield* finish(tx, { ...duty.assigned.ref, exit_kind: code === 0 ? "completed" : "failed", exit_code: code });
+				report.ended.push(duty.assigned.run);
+				break;
+			}
+			case "lost":
+				yield* finish(tx, { ...duty.assigned.ref, exit_kind: "lost", message: "scheduler recovery", ...(reboot ? { reboot: true } : {}) });
+				report.lost.push(duty.assigned.run);
+				break;
+			// Processes without an assigned run, and stops, are the supervisor's duties.
+			case "abandon":
+			case "clear":
+			case "forbid":
+			case "pass_stop":
+				break;
+			default:
+				never(duty);
 		}
 	}
 	return report;

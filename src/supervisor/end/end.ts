@@ -21,9 +21,7 @@ export const isOver = ({ stage }: LiveRun): boolean => stage === "clearing" || s
 /** Checks whether a run is over, and starts its end if so. Returns true if it is over. */
 export function see(context: SupervisorContext, run: LiveRun): boolean {
 	if (isOver(run)) return true;
-	let seen = context.processes.look(run.id, run.dir);
-	// `look` is not atomic: the program may exit between its read of the exit file and of the process table. Look again before calling the run lost.
-	if (seen.state === "gone") seen = context.processes.look(run.id, run.dir);
+	const seen = context.processes.look(run.id, run.dir);
 	if (seen.state === "exited" || seen.state === "gone") {
 		onProcessExit(context, run, seen);
 		return true;

@@ -9,10 +9,10 @@
 //   ended for its host's lease   lost             "scheduler recovery", and why
 //   anything, after a stop       the stop's       the stop's reason
 
-import type { Sighting } from "../../contracts/processes.ts";
 import type { RunEnd } from "../../contracts/scheduler.ts";
 import { oneLine } from "../../core/input/storable.ts";
 import type { ExitKind } from "../../core/job.ts";
+import type { Exited, Gone } from "../../core/runs/sighting.ts";
 import type { LiveRun } from "../run.ts";
 
 export { MESSAGE_MAX, oneLine, storable } from "../../core/input/storable.ts";
@@ -20,7 +20,7 @@ export { MESSAGE_MAX, oneLine, storable } from "../../core/input/storable.ts";
 /** Bytes at the end of a log in which its last line is looked for. */
 export const TAIL_BYTES = 4096;
 
-export type Over = Extract<Sighting, { state: "exited" | "gone" }>;
+export type Over = Exited | Gone;
 
 export function endingOf(run: LiveRun, seen: Over, stderrTail: () => string): RunEnd {
 	const at = { job: run.job, token: run.token };
