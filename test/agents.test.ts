@@ -107,13 +107,13 @@ test.each(Object.entries(TABLE))("%s", (name, [outcome, exit, tokens, cost, when
 	const found = judged(made);
 	const until = found.until === null ? undefined : new Date(found.until).toISOString();
 	const delay = found.retry_after_ms === null ? undefined : `${found.retry_after_ms / 1000}s`;
-	expect([found.outcome, exitKindFor(made.format, found.outcome), found.used.tokens, found.used.cost_micro, until ?? delay]).toEqual([
-		outcome,
-		exit,
-		tokens,
-		cost,
-		when,
-	]);
+	expect([
+		found.outcome,
+		exitKindFor(found.outcome, made.format === "command" ? "exit code" : "output"),
+		found.used.tokens,
+		found.used.cost_micro,
+		until ?? delay,
+	]).toEqual([outcome, exit, tokens, cost, when]);
 	expect(found.session === null).toBe(WITHOUT_SESSION.includes(name));
 	if (found.session) expect(made.stdout.toString() + made.stderr).toContain(found.session);
 	expect(found.message).toBeTruthy();

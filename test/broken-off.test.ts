@@ -4,9 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { callsInTranscript, withRecordedCalls } from "../src/core/agents/adapters/claude-transcript.ts";
-import { usedInRollout, withRollout } from "../src/core/agents/adapters/codex-rollout.ts";
-import { usedInGeminiRecords, withGeminiRecords } from "../src/core/agents/adapters/gemini-record.ts";
+import { ADAPTERS } from "../src/core/agents/index.ts";
 import { NOTHING, type Used } from "../src/core/agents/stream/happening.ts";
 import { createReader } from "../src/core/agents/stream/reading.ts";
 import { type Settled, settleUsage } from "../src/core/agents/stream/usage.ts";
@@ -32,11 +30,9 @@ type Recording = ReturnType<typeof recording>;
 function settled({ format }: Pick<Recording, "format">, stdout: string, records: string[], before: Used | null, since = 0): Settled {
 	const reader = createReader(format);
 	reader.push(Buffer.from(stdout));
-	let reading = reader.end();
-	if (format === "codex" && reading.total === null) reading = withRollout(reading, usedInRollout(records[0] ?? "", since, before));
-	if (format === "claude" && (reading.total === null || reading.calls.latest.size > 0))
-		reading = withRecordedCalls(reading, callsInTranscript(records, since));
-	if (format === "gemini") reading = withGeminiRecords(reading, usedInGeminiRecords(records, since));
+	const read = reader.end();
+	const { record } = ADAPTERS[format];
+	const { reading } = record?.isWanted(read) ? record.complete(read, records, since, before) : { reading: read };
 	return settleUsage(reading, before);
 }
 

@@ -118,7 +118,7 @@ export type AgentDocument = {
 	problem: string | null;
 	hint: string | null;
 };
-export type ProfileDocument = AgentDocument & { profile: Omit<Profile, "permission_env"> };
+export type ProfileDocument = AgentDocument & { profile: Omit<Profile, "ruled"> };
 /** The fields of a job that decide whether its program is available. */
 export type Startable = Pick<JobInput, "agent" | "command" | "env" | "cwd" | "repo" | "allow" | "permission">;
 export type AgentHandle = {

@@ -6,9 +6,8 @@ import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { AgentDocument, AgentHandle } from "../api/context.ts";
 import { ADAPTERS, type CustomProfile, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
-import { FORMATS, type Profile } from "../core/agents/profile.ts";
-import { isNewer } from "../core/agents/stream/not-understood.ts";
-import { permissionProblem } from "../core/agents/version.ts";
+import { AGENT_NAMES, type Profile } from "../core/agents/profile.ts";
+import { isOlder, permissionProblem } from "../core/agents/version.ts";
 import { SluiceError } from "../core/errors.ts";
 import { type Reveal, revealed } from "../core/input/env-reference.ts";
 import { nearest } from "../core/input/nearest.ts";
@@ -18,7 +17,6 @@ import { createReveal } from "./reveal.ts";
 import { startProblem } from "./start-check.ts";
 
 const VERSION_MS = 5000;
-export const AGENTS = FORMATS.filter((name) => name !== "command");
 
 export type AgentParts = {
 	agents: () => Record<string, CustomProfile>;
@@ -31,7 +29,7 @@ export type AgentParts = {
 type AccountOf = { home: string | null; env?: Record<string, string> };
 
 export function createAgents({ agents, accounts, env, allowed }: AgentParts): AgentHandle {
-	const names = () => [...new Set([...AGENTS, "command", ...Object.keys(agents())])];
+	const names = () => [...new Set([...AGENT_NAMES, "command", ...Object.keys(agents())])];
 	const look = (name: string) =>
 		lookAt(name, profileOf(name, agents()) as Profile, { env: env(), accounts: accounts(), own: agents(), allowed: allowed() });
 	return {
@@ -39,7 +37,7 @@ export function createAgents({ agents, accounts, env, allowed }: AgentParts): Ag
 		list: () => Promise.all(names().map(look)),
 		async show(name) {
 			const profile = this.profile(name);
-			const { permission_env: _, ...shown } = profile;
+			const { ruled: _, ...shown } = profile;
 			return { ...(await look(name)), profile: shown };
 		},
 		startProblem: (job) => startProblem(job, agents(), env()),
@@ -87,7 +85,7 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 		version: version && "version" in version ? version.version : null,
 		tested: known?.tested ?? null,
 		tested_older: known?.tested_older ?? null,
-		newer: known !== null && version !== null && "version" in version && isNewer(version.version, known.tested),
+		newer: known !== null && version !== null && "version" in version && isOlder(known.tested, version.version) === true,
 		resumes: profile.resume.length > 0,
 		logged_in: known && found ? isLoggedIn(profile, handed, null) : null,
 		accounts: accountsHere.map(([account, { home, env: keys = {} }]) => ({
@@ -117,7 +115,7 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 
 /** Why runs with a permission below `full` are refused with this version; null when they are not. */
 const outdated = (program: string, profile: Profile, version: { version: string } | { problem: string } | null): string | null =>
-	version !== null && "version" in version && profile.permission_env.edit !== undefined
+	version !== null && "version" in version && profile.ruled.includes("edit")
 		? permissionProblem(program, knownOf(profile), "edit", version.version)
 		: null;
 
@@ -153,7 +151,7 @@ function isLoggedIn(profile: Profile, env: Env, home: string | null, ofAccount: 
 	return known.logins.files.some((file) => existsSync(join(folder, file)));
 }
 
-const isAsked = (path: string) => (AGENTS as readonly string[]).includes(basename(path));
+const isAsked = (path: string) => (AGENT_NAMES as readonly string[]).includes(basename(path));
 
 export function versionOf(path: string, env: Env, timeoutMs = VERSION_MS): Promise<{ version: string } | { problem: string }> {
 	return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Startable } from "../api/context.ts";
 import { type CustomProfile, knownOf, profileOf } from "../core/agents/index.ts";
-import { canAllow } from "../core/agents/permissions/allowing.ts";
+import { canAllow } from "../core/agents/permissions/denied.ts";
 import { shellCommandFor } from "../core/input/shell-line.ts";
 import { type Env, find, isProgram } from "../host/program-path.ts";
 import { agentProblem } from "../supervisor/start/prepare.ts";

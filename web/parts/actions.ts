@@ -107,7 +107,7 @@ export function answer({ id, question, agent, permission, granted, denied }: Job
 	const now = granted?.permission ?? permission;
 	const modes: [string, string][] = [
 		["", "nothing more than now"],
-		...((denied ?? []).length > 0 && agent !== "codex" && isGrantable(denied)
+		...((denied ?? []).length > 0 && isGrantable(denied, agent)
 			? [["asked", `what it was denied: ${grantWords(denied).join("; ")}`] as [string, string]]
 			: []),
 		...(now === "ask" ? [["edit", "edit files"] as [string, string]] : []),

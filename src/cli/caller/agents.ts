@@ -1,7 +1,7 @@
 // Agents as jobs added from this shell find them: a job takes along the PATH of the shell that adds it, and the daemon may have another one.
 
 import type { AgentDocument } from "../../api/context.ts";
-import { numberOf } from "../../core/agents/stream/not-understood.ts";
+import { numberOf } from "../../core/agents/version.ts";
 import { type Env, find } from "../../host/program-path.ts";
 
 /** `note`: why it differs from what the daemon reports. */

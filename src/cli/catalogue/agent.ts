@@ -1,11 +1,12 @@
 // Descriptions of the `agent` commands.
 
+import { AGENT_NAMES } from "../../core/agents/profile.ts";
 import type { CommandSpec } from "../command.ts";
 
 const load = () => import("../commands/agent.ts");
 const NAME = {
 	name: "NAME",
-	help: "The agent: claude, codex, gemini, opencode, command, or one of the configuration.",
+	help: `The agent: ${AGENT_NAMES.join(", ")}, command, or one of the configuration.`,
 	take: "one",
 } as const;
 
@@ -35,7 +36,7 @@ export const AGENTS: readonly CommandSpec[] = [
 			{ name: "stdout", type: "text", value: "FILE", help: "What it wrote; - for standard input." },
 			{ name: "stderr", type: "text", value: "FILE", help: "What it wrote to stderr." },
 			{ name: "exit", type: "number", value: "N", help: "Its exit code; 128 + n for a signal." },
-			{ name: "format", type: "text", value: "NAME", help: "Read it as claude, codex, gemini, opencode or command prints." },
+			{ name: "format", type: "text", value: "NAME", help: `Read it as ${AGENT_NAMES.join(", ")} or command prints.` },
 		],
 		examples: [["sluice agent judge claude --stdout out.jsonl --exit 1", "limited, until when?"]],
 		load,

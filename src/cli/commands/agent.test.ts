@@ -54,7 +54,10 @@ describe("agent", () => {
 			logged_in: null,
 			problem: "qwen is not in PATH",
 		};
-		const line = await openCommandLine({ "agent.list": { agents: [newer, qwen] }, "agent.show": { agent: { ...qwen, profile: CLAUDE } } });
+		const line = await openCommandLine({
+			"agent.list": { agents: [newer, qwen] },
+			"agent.show": { agent: { ...qwen, profile: CLAUDE.profile } },
+		});
 		const { out, err } = await line.run("agent list", { env: { PATH: bin } });
 		expect(out).toMatch(new RegExp(`qwen .*${bin}/qwen\n`));
 		expect(err).toBe(

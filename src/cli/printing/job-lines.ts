@@ -88,7 +88,7 @@ export function deniedWords({ denied = [] }: Pick<ShownJob, "denied">): string {
 
 /** How a person allows what was denied. */
 export const grantAdvice = ({ id, agent, denied = [] }: Pick<ShownJob, "id" | "agent" | "denied">): string =>
-	agent === "codex" || !isGrantable(denied)
+	!isGrantable(denied, agent)
 		? `to allow it everything: sluice answer ${id} --permission full`
 		: `to allow what it was denied: sluice answer ${id} --permission asked`;
 

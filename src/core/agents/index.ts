@@ -1,22 +1,14 @@
 // The known agents, each with its profile and its adapter. CONTRIBUTING.md says how to add one.
 
-import { CLAUDE, CLAUDE_KNOWN, interpretClaude } from "./adapters/claude.ts";
-import { CODEX, CODEX_KNOWN, interpretCodex } from "./adapters/codex.ts";
-import { COMMAND, interpretCommand } from "./adapters/command.ts";
-import { GEMINI, GEMINI_KNOWN, interpretGemini } from "./adapters/gemini.ts";
-import { interpretOpencode, OPENCODE, OPENCODE_KNOWN } from "./adapters/opencode.ts";
-import type { Format, Known, Permission, Profile } from "./profile.ts";
-import type { Interpret } from "./stream/happening.ts";
+import type { Adapter } from "./adapter.ts";
+import { CLAUDE } from "./adapters/claude.ts";
+import { CODEX } from "./adapters/codex.ts";
+import { COMMAND } from "./adapters/command.ts";
+import { GEMINI } from "./adapters/gemini.ts";
+import { OPENCODE } from "./adapters/opencode.ts";
+import type { Format, Known, Profile } from "./profile.ts";
 
-export type Adapter = { profile: Profile; known: Known | null; interpret: Interpret };
-
-export const ADAPTERS: Record<Format, Adapter> = {
-	claude: { profile: CLAUDE, known: CLAUDE_KNOWN, interpret: interpretClaude },
-	codex: { profile: CODEX, known: CODEX_KNOWN, interpret: interpretCodex },
-	gemini: { profile: GEMINI, known: GEMINI_KNOWN, interpret: interpretGemini },
-	opencode: { profile: OPENCODE, known: OPENCODE_KNOWN, interpret: interpretOpencode },
-	command: { profile: COMMAND, known: null, interpret: interpretCommand },
-};
+export const ADAPTERS: Record<Format, Adapter> = { claude: CLAUDE, codex: CODEX, gemini: GEMINI, opencode: OPENCODE, command: COMMAND };
 
 /** What a configuration may set for an agent; the rest comes from the built-in agent with that output, if there is one. */
 export type CustomProfile = { [K in keyof Profile]?: Profile[K] | undefined };
@@ -38,13 +30,13 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 	const open = own?.command === undefined ? base.open : own.command[0] === base.command[0] ? base.open : [];
 	// A command without `{options}` takes none of the built-in options either.
 	const takes = own?.command === undefined || own.command.includes("{options}");
-	const { model, permissions } = takes ? base : COMMAND;
+	const { model, permissions } = takes ? base : COMMAND.profile;
 	// The options that allow single commands are known only for the built-in program.
 	const isSame = own?.command === undefined || own.command[0] === base.command[0];
-	const { allow, allow_tool } = takes && isSame ? base : COMMAND;
+	const { allow, allow_tool } = takes && isSame ? base : COMMAND.profile;
 	const mcp = own?.command === undefined ? base.mcp : "none";
-	// If the configuration gives options for a permission mode, the built-in variables for that mode do not apply.
-	const modes = Object.entries(base.permission_env).filter(([mode]) => own?.permissions?.[mode as Permission] === undefined);
+	// If the configuration gives options for a permission mode, the built-in rules for that mode do not apply.
+	const ruled = base.ruled.filter((mode) => own?.permissions?.[mode] === undefined);
 	const merged: Profile = {
 		...base,
 		resume,
@@ -55,7 +47,7 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 		mcp,
 		...given,
 		output,
-		permission_env: Object.fromEntries(modes),
+		ruled,
 	};
 	return { ...merged, permissions: { ...permissions, ...own?.permissions }, env: { ...base.env, ...own?.env } };
 }

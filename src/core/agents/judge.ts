@@ -17,8 +17,8 @@
 // The exit code alone never decides, neither 0 nor any other.
 
 import type { ExitKind } from "../job.ts";
-import { causeOfGeminiExit, withErrorOnStderr } from "./adapters/gemini.ts";
 import { closing, closingQuestion, type RunFindings, refused } from "./closing.ts";
+import { ADAPTERS } from "./index.ts";
 import { keptDenied } from "./permissions/denied.ts";
 import type { Format } from "./profile.ts";
 import { causeOfText, delayIn, momentIn } from "./stream/causes.ts";
@@ -81,7 +81,7 @@ const SIGNALS = new Set([129, 130, 131, 134, 137, 143]);
 const TIMED_OUT = 124;
 
 export function judge(format: Format, read: Reading, exit: Exit, about: About): Judgement {
-	const reading = format === "gemini" ? withErrorOnStderr(read, about.stderr, about.now) : read;
+	const reading = ADAPTERS[format].withStderr?.(read, about.stderr, about.now) ?? read;
 	const { delta, total } = settleUsage(reading, about.before);
 	const stderr = lastLine(about.stderr);
 	const found = verdict(format, reading, exit, about, stderr);
@@ -142,7 +142,7 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	const elsewhere = firstKnown(
 		ended ? "unknown" : ofOthersToo(about.stderr, reading),
 		ended ? "unknown" : ofOthersToo(reading.noise, reading),
-		format === "gemini" ? causeOfGeminiExit(exit.code) : "unknown",
+		ADAPTERS[format].exitCause?.(exit.code) ?? "unknown",
 	);
 	// stderr also holds words of the agent's tools: once the model has answered, they prove no outage of the provider.
 	if (elsewhere !== "unknown") {
@@ -229,7 +229,7 @@ function lineAbout(cause: Cause, stderr: string): string {
 const plain = (line: string) => short(line.replace(/\u001b\[[0-9;]*m/g, "").trim(), 1000);
 
 /** The exit kind for the scheduler. A transient error counts as a crash, after which agents are retried. */
-export function exitKindFor(format: Format, outcome: Outcome): ExitKind {
+export function exitKindFor(outcome: Outcome, judgedBy: "output" | "exit code"): ExitKind {
 	switch (outcome) {
 		case "ok":
 			return "completed";
@@ -248,7 +248,7 @@ export function exitKindFor(format: Format, outcome: Outcome): ExitKind {
 		case "killed":
 			return "crashed";
 		case "crashed":
-			return format === "command" ? "failed" : "crashed";
+			return judgedBy === "exit code" ? "failed" : "crashed";
 		default:
 			return outcome satisfies never;
 	}

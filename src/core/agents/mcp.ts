@@ -9,19 +9,20 @@
 //
 // Servers that the user or the project has registered remain: all of these add to them. No argument is secret; the token stays in the environment.
 
+import { ADAPTERS } from "./index.ts";
 import type { Format } from "./profile.ts";
 
 export const MCP_MODES = ["run", "all", "none"] as const;
 /** `run`: the few tools that a run needs. `all`: every tool of `sluice mcp`. */
 export type McpMode = (typeof MCP_MODES)[number];
 
-/** What the server has to know of its run. */
-const MCP_VARIABLES = ["SLUICE_HOME", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_JOB_ID", "SLUICE_RUN_ID", "SLUICE_ATTEMPT"] as const;
+/** How the server is started. */
+export type McpServer = { command: string; args: string[] };
 
 export type McpEquipment = {
 	/** For the command line. */
 	options: string[];
-	/** opencode's `mcp`. */
+	/** Servers by name, for a program that takes them in its environment. */
 	servers?: Record<string, unknown>;
 };
 
@@ -29,23 +30,5 @@ export type McpEquipment = {
 export function mcpEquipment(format: Format, mode: McpMode, sluice: readonly string[] | null): McpEquipment {
 	if (sluice === null || mode === "none") return { options: [] };
 	const [command = "", ...args] = [...sluice, "mcp", ...(mode === "run" ? ["--for", "run"] : [])];
-	switch (format) {
-		case "claude": {
-			const config = { mcpServers: { sluice: { type: "stdio", command, args } } };
-			return { options: [`--mcp-config=${JSON.stringify(config)}`, "--allowedTools=mcp__sluice"] };
-		}
-		case "codex": {
-			const server = { command, args, env_vars: MCP_VARIABLES, default_tools_approval_mode: "approve" };
-			// Strings and lists of strings are written the same in TOML and JSON.
-			const words = Object.entries(server).flatMap(([key, value]) => ["-c", `mcp_servers.sluice.${key}=${JSON.stringify(value)}`]);
-			return { options: words };
-		}
-		case "gemini":
-			// A policy file would work, too, but it would replace the user's own policies.
-			return { options: ["--allowed-tools=mcp_sluice_*"] };
-		case "opencode":
-			return { options: [], servers: { sluice: { type: "local", command: [command, ...args], enabled: true } } };
-		case "command":
-			return { options: [] };
-	}
+	return ADAPTERS[format].mcp({ command, args });
 }

@@ -2,13 +2,12 @@
 
 import { describe, expect, test } from "vitest";
 import { ADAPTERS, profileOf } from "./index.ts";
-import { commandLine, FORMATS, PERMISSIONS } from "./profile.ts";
+import { AGENT_NAMES, commandLine, PERMISSIONS } from "./profile.ts";
 
 const PROMPT = '--help "Fix" $HOME `date`\n\n- the parser';
-const KNOWN = FORMATS.filter((name) => name !== "command");
 
 describe("a built-in agent", () => {
-	test.each(KNOWN)("%s gets its prompt on standard input, in a new and in a resumed session", (name) => {
+	test.each(AGENT_NAMES)("%s gets its prompt on standard input, in a new and in a resumed session", (name) => {
 		const { profile } = ADAPTERS[name];
 		for (const permission of PERMISSIONS)
 			for (const session of [undefined, "5e551011"]) {
@@ -19,7 +18,7 @@ describe("a built-in agent", () => {
 			}
 	});
 
-	test.each(KNOWN)("%s gets the options of permission full at that permission alone", (name) => {
+	test.each(AGENT_NAMES)("%s gets the options of permission full at that permission alone", (name) => {
 		const { profile } = ADAPTERS[name];
 		const [ask, edit, full] = PERMISSIONS.map((permission) => commandLine(profile, { prompt: PROMPT, permission }).argv);
 		const options = profile.permissions.full;

@@ -7,6 +7,9 @@ export const FORMATS = ["claude", "codex", "gemini", "opencode", "command"] as c
 /** How an agent's output is read. `command`: not at all, the exit code decides. */
 export type Format = (typeof FORMATS)[number];
 
+/** The built-in agents. */
+export const AGENT_NAMES = FORMATS.filter((name) => name !== "command");
+
 export const PERMISSIONS = ["ask", "edit", "full"] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
@@ -33,8 +36,8 @@ export type Profile = {
 	stop_signal: "SIGINT" | "SIGTERM";
 	/** Variables; the job's own override them. Not for secrets. */
 	env: Record<string, string>;
-	/** Variables for a permission mode, for programs without an option for it. `{rules}`: what core/agents/adapters/opencode-config.ts makes for the run. */
-	permission_env: Partial<Record<Permission, Record<string, string>>>;
+	/** Permission modes for which the adapter makes rules (`environment`), because the program has no option for them. */
+	ruled: readonly Permission[];
 	/** Which tools of Sluice's own MCP server its runs get. */
 	mcp: McpMode;
 	/** The variable that names the folder with login and sessions; null if there is none. */

@@ -1,7 +1,7 @@
 // Which version is new enough.
 
 import { describe, expect, test } from "vitest";
-import { OPENCODE_KNOWN } from "./adapters/opencode.ts";
+import { OPENCODE } from "./adapters/opencode.ts";
 import { isOlder, permissionProblem } from "./version.ts";
 
 test.each([
@@ -19,7 +19,7 @@ test.each([
 
 describe("a program that may not obey a permission mode", () => {
 	const problem = (permission: "ask" | "edit" | "full", version: string | null) =>
-		permissionProblem("opencode", OPENCODE_KNOWN, permission, version);
+		permissionProblem("opencode", OPENCODE.known, permission, version);
 
 	test("is refused below full if its version is too old or unknown", () => {
 		expect(problem("ask", "1.18.2")).toBe(

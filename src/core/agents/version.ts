@@ -2,16 +2,15 @@
 
 import type { Known, Permission } from "./profile.ts";
 
-/** The numbers of `1.18.33`, `opencode 1.18.33`, `v2.1 (Claude Code)`; null if there are none. */
-const numbersIn = (text: string): number[] | null => {
-	const [found] = /(?<!\d)\d+(?:\.\d+)+/.exec(text) ?? [];
-	return found === undefined ? null : found.split(".").map(Number);
-};
+const numberIn = (text: string): string | undefined => /(?<!\d)\d+(?:\.\d+)+/.exec(text)?.[0];
+
+/** The number in what `--version` prints: "2.1.326 (Claude Code)", "codex-cli 0.169.0". */
+export const numberOf = (version: string): string => numberIn(version) ?? version.trim().slice(0, 60);
 
 /** Null if one of the versions cannot be read. */
 export function isOlder(version: string, than: string): boolean | null {
-	const [mine, other] = [numbersIn(version), numbersIn(than)];
-	if (mine === null || other === null) return null;
+	const [mine, other] = [version, than].map((text) => numberIn(text)?.split(".").map(Number));
+	if (mine === undefined || other === undefined) return null;
 	for (let at = 0; at < Math.max(mine.length, other.length); at++) {
 		const [left, right] = [mine[at] ?? 0, other[at] ?? 0];
 		if (left !== right) return left < right;

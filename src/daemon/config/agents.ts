@@ -11,7 +11,7 @@ import { isBrokenReference } from "../../core/input/env-reference.ts";
 import { withoutEnd } from "../../core/text/text-end.ts";
 
 /** What the configuration says of an agent; fields it leaves out come from the built-in agent. */
-export type AgentSettings = Omit<CustomProfile, "permission_env">;
+export type AgentSettings = Omit<CustomProfile, "ruled">;
 /** What the configuration says of an account besides what the engine needs. */
 export type AccountSettings = {
 	/** The folder of the account's login and sessions, which CLAUDE_CONFIG_DIR, CODEX_HOME … are set to. Null = the agent's default. */

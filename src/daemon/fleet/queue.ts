@@ -3,12 +3,12 @@
 import type { Clock, Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import type { OpenOptions, Scheduler } from "../../contracts/scheduler.ts";
+import { AGENT_NAMES } from "../../core/agents/profile.ts";
 import { DEFAULTS } from "../../core/config.ts";
 import { localHost } from "../../host/local.ts";
 import { secret } from "../../host/secret.ts";
 import { openScheduler } from "../../open.ts";
 import { guardStore } from "../../stores/sqlite/mark.ts";
-import { AGENTS } from "../agents.ts";
 import type { ConfigFile } from "../config/file.ts";
 import { completeInput } from "../config/layers.ts";
 import { offeredRepos } from "../repos/by-url.ts";
@@ -52,7 +52,7 @@ export async function openQueue(parts: QueueParts): Promise<{ scheduler: Schedul
 		...("url" in store.at ? {} : { clock }),
 		host,
 		log,
-		agents: () => [...AGENTS, ...Object.keys(config.settings().agents)],
+		agents: () => [...AGENT_NAMES, ...Object.keys(config.settings().agents)],
 		by: store.shared ? `daemon:${hostName}` : "daemon",
 		join: {
 			name: hostName,

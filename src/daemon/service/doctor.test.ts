@@ -4,11 +4,11 @@ import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } f
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { CLAUDE_KNOWN } from "../../core/agents/adapters/claude.ts";
+import { CLAUDE } from "../../core/agents/adapters/claude.ts";
+import { AGENT_NAMES } from "../../core/agents/profile.ts";
 import { find } from "../../host/program-path.ts";
 import { openScheduler } from "../../open.ts";
 import { guardStore } from "../../stores/sqlite/mark.ts";
-import { AGENTS } from "../agents.ts";
 import { chaosStep } from "../chaos.ts";
 import { checkConfig, doctor } from "../cli-module.ts";
 import { checkUp } from "./doctor.ts";
@@ -22,7 +22,7 @@ test("everything that a run needs is checked", async () => {
 	const checks = await by({});
 	expect(Object.keys(checks)).toEqual([
 		...["node", "sqlite", "platform", "home", "disk", "config", "socket", "clock", "launcher", "git"],
-		...AGENTS.map((name) => `agent ${name}`),
+		...AGENT_NAMES.map((name) => `agent ${name}`),
 	]);
 	for (const name of ["node", "sqlite", "platform", "home", "launcher"]) expect(checks[name]).toMatchObject({ ok: true });
 	expect(checks.sqlite?.detail).toMatch(/^SQLite 3\.\d+/);
@@ -132,7 +132,7 @@ test("agents: found on PATH with their version; a broken one is named", async ()
 		name: "agent claude",
 		ok: true,
 		optional: true,
-		detail: `2.1.0 of Claude (${join(bin, "claude")}), tested with ${CLAUDE_KNOWN.tested}, runs find no login`,
+		detail: `2.1.0 of Claude (${join(bin, "claude")}), tested with ${CLAUDE.known?.tested}, runs find no login`,
 		hint: expect.stringMatching(/log in/),
 	});
 	expect(find("claude", { PATH: bin })).toBe(join(bin, "claude"));

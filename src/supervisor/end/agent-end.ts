@@ -14,23 +14,20 @@
 
 import { troubleOf } from "../../contracts/disk.ts";
 import type { RunEnd } from "../../contracts/scheduler.ts";
-import { callsInTranscript, withRecordedCalls } from "../../core/agents/adapters/claude-transcript.ts";
-import { deniedInRollout, resetInRollout, usedInRollout, withRollout } from "../../core/agents/adapters/codex-rollout.ts";
-import { usedInGeminiRecords, withGeminiRecords } from "../../core/agents/adapters/gemini-record.ts";
 import { hingesOnChange, type RunFindings } from "../../core/agents/closing.ts";
 import { isBrokenOff } from "../../core/agents/continuing.ts";
-import { isFormat, knownOf, profileOf } from "../../core/agents/index.ts";
+import { ADAPTERS, isFormat, knownOf, profileOf } from "../../core/agents/index.ts";
 import type { About } from "../../core/agents/judge.ts";
 import { exitKindOf, type OwnJudgement } from "../../core/agents/own/outcomes.ts";
 import { NOTHING, type Used } from "../../core/agents/stream/happening.ts";
 import { countIn } from "../../core/agents/stream/json.ts";
 import { notUnderstoodWords, type Program } from "../../core/agents/stream/not-understood.ts";
-import { type Reading, unique } from "../../core/agents/stream/reading.ts";
+import type { Reading } from "../../core/agents/stream/reading.ts";
 import { type AgentRun, judgeRun, readAll } from "../agent.ts";
 import type { SupervisorContext } from "../context.ts";
 import { folderOf, type LiveRun } from "../run.ts";
 import { endingOf, lastLine, type Over, oneLine, storable } from "./exit.ts";
-import { claudeRecords, codexRecord, geminiRecords } from "./session-records.ts";
+import { sessionRecords } from "./session-records.ts";
 
 /** Reasons come at the end of stderr, after stack traces that can be long. */
 const STDERR_BYTES = 64 * 1024;
@@ -42,42 +39,22 @@ export async function concluded(context: SupervisorContext, run: LiveRun, seen: 
 	const { agent } = run;
 	if (agent === null) return plain;
 	try {
-		let reading = await readAll(context, { dir: run.dir, agent });
-		if (agent.output === "codex") {
-			const refused = deniedInRollout(codexRecord(context.disk, agent.home, reading.session ?? agent.session));
-			if (refused.length > 0) reading = { ...reading, denied: unique([...reading.denied, ...refused]) };
-		}
+		const read = await readAll(context, { dir: run.dir, agent });
 		const code = seen.state === "exited" ? seen.code : 137;
-		const settings = context.settings();
-		const about: About = {
+		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
+		const known: About = {
 			stderr: tail,
 			now: context.clock.now(),
-			timezone: settings.timezone,
-			before: markOf(context, run, reading.session ?? agent.session, agent),
+			timezone: context.settings().timezone,
+			before: markOf(context, run, read.session ?? agent.session, agent),
 			waited: agent.waited,
 			job: run.job,
 			program: programOf(context, agent, null),
-			circumstances: await circumstancesOf(context, run, agent, reading),
 		};
-		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
+		const session = judgeRun(agent, read, exit, known).session ?? agent.session;
+		const { reading, reset = null } = completed(context, run, agent, read, session, known.before);
+		const about: About = { ...known, reset, circumstances: await circumstancesOf(context, run, agent, reading) };
 		let found = judgeRun(agent, reading, exit, about);
-		if (agent.output === "codex" && (found.outcome === "limited" || reading.total === null)) {
-			const record = codexRecord(context.disk, agent.home, found.session ?? agent.session);
-			// Codex does not report the usage of a turn that was broken off: take it from its session record.
-			if (reading.total === null) reading = withRollout(reading, usedInRollout(record, run.since, about.before));
-			const reset = found.outcome === "limited" ? resetInRollout(record) : null;
-			found = judgeRun(agent, reading, exit, { ...about, reset });
-		}
-		if (agent.output === "claude" && (reading.total === null || reading.calls.latest.size > 0)) {
-			const records = claudeRecords(context.disk, agent.home, found.session ?? agent.session, run.since);
-			reading = withRecordedCalls(reading, callsInTranscript(records, run.since));
-			found = judgeRun(agent, reading, exit, about);
-		}
-		if (agent.output === "gemini" && reading.total === null) {
-			const records = geminiRecords(context.disk, agent.home, found.session ?? agent.session, run.since);
-			reading = withGeminiRecords(reading, usedInGeminiRecords(records, run.since));
-			found = judgeRun(agent, reading, exit, about);
-		}
 		const isUnread = notUnderstoodWords(reading, undefined, undefined) !== null && (code === 0 || found.not_understood > 0);
 		if (isUnread && found.version === null && found.outcome !== "ok") {
 			const version = await versionOf(context, agent);
@@ -94,6 +71,20 @@ export async function concluded(context: SupervisorContext, run: LiveRun, seen: 
 		context.log.error("an agent's output could not be judged", { run: run.id, error: troubleOf(error) });
 		return plain;
 	}
+}
+
+/** Completes what the run printed by the program's own record of the session. */
+function completed(
+	{ disk }: SupervisorContext,
+	{ since }: LiveRun,
+	{ output, home }: AgentRun,
+	reading: Reading,
+	session: string | null,
+	before: Used | null,
+): { reading: Reading; reset?: number | null } {
+	const { record } = ADAPTERS[output];
+	if (!record?.isWanted(reading)) return { reading };
+	return record.complete(reading, sessionRecords(disk, record, home, session, since), since, before);
 }
 
 /** `changed` is looked up only if the outcome depends on whether the job has changed something. */

@@ -3,24 +3,20 @@
 
 import type { Claimed, ResultView } from "../../contracts/scheduler.ts";
 import type { EnteredWorkspace } from "../../contracts/workspace.ts";
-import { dotenvOfGeminiHome, geminiAccountEnv } from "../../core/agents/adapters/gemini-env.ts";
-import { OPENCODE_CONFIG, opencodeConfig } from "../../core/agents/adapters/opencode-config.ts";
 import { type Before, continues, promptForResumed } from "../../core/agents/continuing.ts";
 import { isFormat, knownOf, profileOf } from "../../core/agents/index.ts";
-import { type McpEquipment, mcpEquipment } from "../../core/agents/mcp.ts";
-import { allowedBy, allowedOf, type Permit, permissionOptions, permitOf } from "../../core/agents/permissions/allowing.ts";
-import { commandLine, FORMATS, isTooLong, type Permission, type Profile } from "../../core/agents/profile.ts";
+import { mcpEquipment } from "../../core/agents/mcp.ts";
+import { allowedOf, type Permit, permissionOptions, permitOf } from "../../core/agents/permissions/allowing.ts";
+import { AGENT_NAMES, commandLine, isTooLong, type Profile } from "../../core/agents/profile.ts";
 import { permissionProblem } from "../../core/agents/version.ts";
-import { type Revealed, revealed } from "../../core/input/env-reference.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { payloadText } from "../../core/input/payload.ts";
 import { fillPlaces } from "../../core/recipes/after-result.ts";
 import { promptFor } from "../../core/recipes/prompt-context.ts";
 import { agentOf, homeOf, type RunAgentRecord } from "../agent.ts";
 import type { SupervisorSettings } from "../settings.ts";
+import { environmentOf } from "./environment.ts";
 import type { Prior } from "./prior.ts";
-
-const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 export type PreparedStart = {
 	argv: string[];
@@ -59,7 +55,7 @@ export function prepare(
 	given: StartInput,
 	{ prior = null, before = null, place = null, results = [] }: StartConditions = {},
 ): PreparedStart | { refused: string } {
-	const { job, spec, run } = claimed;
+	const { job, spec } = claimed;
 	const files: PreparedStart["files"] = prior === null ? [] : [["prior.json", prior.text]];
 	const told = place?.told ?? null;
 	if (told !== null) files.push(["told.md", told]);
@@ -87,42 +83,9 @@ export function prepare(
 	if (tooLong !== null) return { refused: tooLong };
 	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
 	if (work.prompt !== undefined || work.stdin !== null) files.push(["prompt.md", work.prompt ?? ""]);
-	const ofProfile = revealed(profile?.env ?? {}, `agents.${agent?.name}.env`, settings.reveal);
-	if ("problem" in ofProfile) return { refused: ofProfile.problem };
-	const ofAccount = accountEnv(profile, run.account, settings);
-	if ("problem" in ofAccount) return { refused: ofAccount.problem };
-	const env: Record<string, string> = {
-		PATH: USUAL_PATH,
-		...settings.env,
-		...ofProfile.env,
-		...spec.env,
-		...ofAccount.env,
-		...place?.env,
-		...prior?.env,
-		SLUICE_JOB_ID: String(job.id),
-		SLUICE_RUN_ID: given.run,
-		SLUICE_ATTEMPT: String(run.attempt),
-		SLUICE_STARTED_BY: run.started_by ?? "daemon",
-		SLUICE_SOCKET: given.socket,
-		SLUICE_TOKEN: given.token,
-	};
-	const accountHome = profile?.output === "gemini" && profile.home_variable !== null ? ofAccount.env[profile.home_variable] : undefined;
-	if (accountHome !== undefined) Object.assign(env, geminiAccountEnv(dotenvOfGeminiHome(accountHome, settings.reveal), env), ofAccount.env);
-	// A job that was added from inside a run may have inherited the path of that run's payload.
-	delete env.SLUICE_PAYLOAD;
-	if (spec.payload !== undefined) env.SLUICE_PAYLOAD = `${given.dir}/payload.json`;
-	if (spec.input_patch !== undefined) env.SLUICE_INPUT_PATCH = `${given.dir}/input.patch`;
-	if (given.home !== null) {
-		env.SLUICE_HOME = given.home;
-		env.PATH = withOwnCommand(env.PATH, `${given.home}/bin`);
-	}
-	// A job that was added from inside a run may have inherited that run's mark: with it, it would be stopped along with that run.
-	delete env.SLUICE_MARK;
-	if (profile?.output === "opencode") {
-		const told = rulesFor(profile, permit, { agent: ownAgent, mcp, given: env[OPENCODE_CONFIG] });
-		if ("problem" in told) return { refused: told.problem };
-		if (told.text !== undefined) env[OPENCODE_CONFIG] = told.text;
-	}
+	const environment = environmentOf(claimed, settings, given, { profile, place, prior, permit, mcp, ownAgent });
+	if ("problem" in environment) return { refused: environment.problem };
+	const { env } = environment;
 	const { argv } = work;
 	const program = { name: argv[0] as string, path: env.PATH ?? "" };
 	const record = agent && profile ? { ...agent, home: homeOf(profile, env), session: work.session ?? null, program } : null;
@@ -134,18 +97,11 @@ export function prepare(
 		files,
 		agent: record,
 		results: results.map((one) => ({ job: one.job, name: one.name, bytes: one.result === null ? null : bytesOf(one.result) })),
-		...(profile !== null && isRuled(profile, permission)
+		...(profile?.ruled.includes(permission)
 			? { versionProblem: (version) => permissionProblem(argv[0] as string, knownOf(profile), permission, version) }
 			: {}),
 	};
 }
-
-/**
- * Puts the daemon's own command first, so that a run calls the version that belongs to its daemon. A job that was added from inside a run may bring that
- * run's PATH.
- */
-const withOwnCommand = (path: string | undefined, bin: string): string =>
-	[bin, ...(path ?? "").split(":").filter((folder) => folder !== "" && folder !== bin)].join(":");
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 const filled = (prompt: string | undefined, results: readonly ResultView[]): string | undefined =>
@@ -155,7 +111,7 @@ const filled = (prompt: string | undefined, results: readonly ResultView[]): str
 export function agentProblem(agent: string, { agents }: Pick<SupervisorSettings, "agents">): string | null {
 	const profile = profileOf(agent, agents);
 	if (profile !== null && profile.command.length > 0) return null;
-	const guess = isFormat(agent) ? undefined : nearest(agent, [...FORMATS.filter((one) => one !== "command"), ...Object.keys(agents)]);
+	const guess = isFormat(agent) ? undefined : nearest(agent, [...AGENT_NAMES, ...Object.keys(agents)]);
 	return `nothing says how to start the agent "${agent}": set agents.${agent}.command${guess ? `, or did you mean "${guess}"?` : ""}`;
 }
 
@@ -167,16 +123,6 @@ export function promptProblem(agent: string, prompt: string, { agents }: Pick<Su
 }
 
 type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined; session?: string };
-
-/** opencode's permissions and MCP servers. A permission mode for which the configuration has its own options gets no rules: those options define it. */
-function rulesFor(profile: Profile, permit: Permit, wish: { agent: string; mcp: McpEquipment; given: string | undefined }) {
-	const { permission } = permit;
-	const agent = isRuled(profile, permission) ? wish.agent : null;
-	const { commands, tools } = allowedBy(permit);
-	return opencodeConfig({ permission, allow: commands, tools, agent, mcp: wish.mcp.servers, given: wish.given });
-}
-
-const isRuled = (profile: Profile, permission: Permission) => profile.permission_env[permission]?.[OPENCODE_CONFIG] === "{rules}";
 
 /** Resumes the session if that is possible, with only what is new in the prompt. Otherwise starts afresh, with the context of earlier attempts. */
 function ofAgent(
@@ -217,12 +163,3 @@ function verifyLine(verify: readonly string[], { permission, allow }: Permit): s
 
 const withTold = (prompt: string | undefined, told: string | null) =>
 	told === null || prompt === undefined ? prompt : `${prompt}\n\n${told}`;
-
-/** The account's own folder and keys, if it has them. They override what the job brought, because limits are counted by account. */
-function accountEnv(profile: Profile | null, account: string | undefined, { accounts, reveal }: SupervisorSettings): Revealed {
-	const known = account !== undefined && Object.hasOwn(accounts, account) ? accounts[account] : undefined;
-	if (known === undefined || profile === null) return { env: {} };
-	const own = revealed(known.env ?? {}, `accounts.${account}.env`, reveal);
-	if ("problem" in own) return own;
-	return { env: { ...own.env, ...(known.home && profile.home_variable ? { [profile.home_variable]: known.home } : {}) } };
-}

@@ -1,6 +1,7 @@
 // Descriptions of `add` and `apply`.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are what manifests write
 
+import { AGENT_NAMES } from "../../../core/agents/profile.ts";
 import type { Field } from "../../../core/schema/field.ts";
 import { JOB, type JobKey } from "../../../core/schema/job.ts";
 import type { CommandSpec, OptionSpec } from "../../command.ts";
@@ -23,7 +24,7 @@ export const ADD: CommandSpec = {
 	args: [{ name: "PROMPT", help: "What the agent shall do; - reads it from stdin.", take: "optional" }],
 	rest: { name: "CMD…", help: "The command, taken word by word: no shell reads it." },
 	options: [
-		sets("agent", "NAME", { help: "Run this agent with PROMPT.", completes: ["claude", "codex", "gemini", "opencode"] }),
+		sets("agent", "NAME", { help: "Run this agent with PROMPT.", completes: AGENT_NAMES }),
 		{
 			name: "prompt-file",
 			type: "text",

@@ -1,5 +1,6 @@
 // Descriptions of `sling` and of the commands for sources, recipes and batches.
 
+import { AGENT_NAMES } from "../../../core/agents/profile.ts";
 import type { CommandSpec } from "../../command.ts";
 import { REASON } from "../shared.ts";
 
@@ -26,7 +27,7 @@ export const SLING: CommandSpec = {
 			type: "text",
 			value: "NAME",
 			help: "Another agent than the recipe names.",
-			completes: ["claude", "codex", "gemini", "opencode"],
+			completes: AGENT_NAMES,
 		},
 		{ name: "account", type: "text", value: "NAME", help: "The provider account whose quota it uses." },
 		{ name: "lane", type: "text", value: "NAME", help: "Another lane.", completes: "lane" },

@@ -1,10 +1,23 @@
 // Claude Code's own session files, `projects/<folder>/<session>.jsonl`, and those of its subagents, `projects/<folder>/<session>/subagents/*.jsonl`. They
 // are the only place with the output tokens of each call: the events that Claude Code prints carry a call's usage as of the beginning of the call.
 
-import type { Used } from "../stream/happening.ts";
-import { objectIn, objectOn, textIn } from "../stream/json.ts";
-import { largest, type Reading } from "../stream/reading.ts";
-import { usedByCall } from "./claude.ts";
+import type { SessionRecord } from "../adapter.ts";
+import type { Json, Used } from "../stream/happening.ts";
+import { countIn, objectIn, objectOn, textIn } from "../stream/json.ts";
+import type { Reading } from "../stream/reading.ts";
+import { largest } from "../stream/used.ts";
+
+/** Claude Code derives the folder's name from the working directory by rules of its own, so all folders are tried. */
+export const CLAUDE_TRANSCRIPT: SessionRecord = {
+	folders: ["projects", /./],
+	folders_max: 10_000,
+	file: (session) => `${session}.jsonl`,
+	// One run rarely adds more, although its requests are in there, too.
+	bytes: 8 * 1024 * 1024,
+	subagents: (session) => `${session}/subagents`,
+	isWanted: ({ total, calls }) => total === null || calls.latest.size > 0,
+	complete: (reading, texts, since) => ({ reading: withRecordedCalls(reading, callsInTranscript(texts, since)) }),
+};
 
 /**
  * `texts`: the ends of session files. `since`: when the run began, epoch milliseconds. Returns each call's usage by its id; `isNew`: the call was made by
@@ -38,4 +51,18 @@ export function withRecordedCalls(reading: Reading, recorded: ReadonlyMap<string
 		else if (isNew && reading.total === null && reading.calls.older.tokens === 0) latest.set(id, used);
 	}
 	return { ...reading, calls: { ...reading.calls, latest } };
+}
+
+/**
+ * Other programs with Claude Code's output format spell the parts `inputTokens`; a program that includes cached tokens in its input also prints the total.
+ */
+export function usedByCall(usage: Json, cost_micro: number | null): Used {
+	const part = (...names: string[]) => countIn(names.map((name) => usage[name]).find((value) => value !== undefined));
+	const input_tokens = part("input_tokens", "inputTokens");
+	const output_tokens = part("output_tokens", "outputTokens");
+	const cached_tokens = part("cache_read_input_tokens", "cacheReadTokens", "cacheReadInputTokens");
+	const cache_write_tokens = part("cache_creation_input_tokens", "cacheWriteTokens", "cacheCreationInputTokens");
+	const told = countIn(usage.total_tokens);
+	const sum = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
+	return { tokens: told > 0 ? told : sum, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro };
 }

@@ -1,49 +1,70 @@
 // Claude Code: `claude -p --output-format stream-json --verbose`. One object per line; the order of keys is not stable, so no code matches a line by its
 // prefix.
 
-import type { Known, Profile } from "../profile.ts";
+import type { Adapter } from "../adapter.ts";
 import { causeOfStatus, causeOfText, isDenial } from "../stream/causes.ts";
-import { type Cause, type Happening, type Interpret, type Json, NOTHING, type Used } from "../stream/happening.ts";
-import { countIn, isObject, listIn, microIn, numberIn, objectIn, secondsIn, short, textIn } from "../stream/json.ts";
+import { type Cause, type Happening, type Json, NOTHING, type Used } from "../stream/happening.ts";
+import { countIn, isObject, listIn, microIn, numberIn, objectIn, secondsIn, short, textIn, toolText } from "../stream/json.ts";
+import { CLAUDE_TRANSCRIPT, usedByCall } from "./claude-transcript.ts";
 
-export const CLAUDE: Profile = {
-	output: "claude",
-	command: ["claude", "-p", "--output-format", "stream-json", "--verbose", "{options}"],
-	resume: ["claude", "-p", "--output-format", "stream-json", "--verbose", "--resume", "{session}", "{options}"],
-	open: ["claude", "--resume", "{session}"],
-	model: ["--model", "{model}"],
-	permissions: {
-		ask: ["--permission-mode", "default"],
-		edit: ["--permission-mode", "acceptEdits"],
-		full: ["--permission-mode", "bypassPermissions"],
+export const CLAUDE: Adapter = {
+	profile: {
+		output: "claude",
+		command: ["claude", "-p", "--output-format", "stream-json", "--verbose", "{options}"],
+		resume: ["claude", "-p", "--output-format", "stream-json", "--verbose", "--resume", "{session}", "{options}"],
+		open: ["claude", "--resume", "{session}"],
+		model: ["--model", "{model}"],
+		permissions: {
+			ask: ["--permission-mode", "default"],
+			edit: ["--permission-mode", "acceptEdits"],
+			full: ["--permission-mode", "bypassPermissions"],
+		},
+		allow: ["--allowedTools=Bash({command}:*)"],
+		allow_tool: ["--allowedTools={tool}"],
+		ruled: [],
+		mcp: "run",
+		// On SIGINT it still prints its result.
+		stop_signal: "SIGINT",
+		// The default of 10 retries would occupy a slot for three minutes.
+		env: { CLAUDE_CODE_MAX_RETRIES: "2", DISABLE_AUTOUPDATER: "1" },
+		home_variable: "CLAUDE_CONFIG_DIR",
 	},
-	allow: ["--allowedTools=Bash({command}:*)"],
-	allow_tool: ["--allowedTools={tool}"],
-	permission_env: {},
-	mcp: "run",
-	// On SIGINT it still prints its result.
-	stop_signal: "SIGINT",
-	// The default of 10 retries would occupy a slot for three minutes.
-	env: { CLAUDE_CODE_MAX_RETRIES: "2", DISABLE_AUTOUPDATER: "1" },
-	home_variable: "CLAUDE_CONFIG_DIR",
+	known: {
+		tested: "2.1.326",
+		tested_older: "2.1.212",
+		home: ".claude",
+		logins: {
+			files: [".credentials.json"],
+			variables: [
+				"ANTHROPIC_API_KEY",
+				"ANTHROPIC_AUTH_TOKEN",
+				"CLAUDE_CODE_OAUTH_TOKEN",
+				"CLAUDE_CODE_USE_BEDROCK",
+				"CLAUDE_CODE_USE_VERTEX",
+			],
+		},
+		install: "npm install -g @anthropic-ai/claude-code, then claude and /login",
+	},
+	interpret,
+	// Other formats also end with a `result`, of a different shape.
+	knows: ({ type, subtype, is_error }) =>
+		EVENTS.has(type) || (type === "result" && (typeof subtype === "string" || typeof is_error === "boolean")),
+	tools: { shell: ["Bash"], file: ["Write", "Edit", "MultiEdit", "NotebookEdit", "Read"], web: ["WebFetch"] },
+	mcp(server) {
+		const config = { mcpServers: { sluice: { type: "stdio", ...server } } };
+		return { options: [`--mcp-config=${JSON.stringify(config)}`, "--allowedTools=mcp__sluice"] };
+	},
+	readsGit: true,
+	record: CLAUDE_TRANSCRIPT,
 };
 
-export const CLAUDE_KNOWN: Known = {
-	tested: "2.1.326",
-	tested_older: "2.1.212",
-	home: ".claude",
-	logins: {
-		files: [".credentials.json"],
-		variables: [
-			"ANTHROPIC_API_KEY",
-			"ANTHROPIC_AUTH_TOKEN",
-			"CLAUDE_CODE_OAUTH_TOKEN",
-			"CLAUDE_CODE_USE_BEDROCK",
-			"CLAUDE_CODE_USE_VERTEX",
-		],
-	},
-	install: "npm install -g @anthropic-ai/claude-code, then claude and /login",
-};
+const EVENTS = new Set<unknown>([
+	...["system", "assistant", "user", "rate_limit_event", "stream_event"],
+	...["control_request", "control_response", "control_cancel_request", "auth_status", "keep_alive"],
+	...["tool_progress", "tool_use_summary"],
+	// Other programs with Claude Code's output format.
+	...["tool_call", "thinking"],
+]);
 
 const ERRORS: Record<string, Cause> = {
 	authentication_failed: "auth",
@@ -71,7 +92,7 @@ const causeOfWord = (word: unknown): Cause =>
 const endOfWord = (word: unknown): Cause => (typeof word === "string" && Object.hasOwn(ENDS, word) ? ENDS[word] : undefined) ?? "unknown";
 const firstKnown = (...causes: Cause[]): Cause => causes.find((cause) => cause !== "unknown") ?? "unknown";
 
-export const interpretClaude: Interpret = (event) => {
+function interpret(event: Json): Happening[] {
 	const happened: Happening[] = [];
 	const session = textIn(event.session_id);
 	if (session !== "") happened.push({ is: "session", id: session });
@@ -104,7 +125,7 @@ export const interpretClaude: Interpret = (event) => {
 			break;
 	}
 	return happened;
-};
+}
 
 function retry(event: Json): Happening {
 	const cause = firstKnown(causeOfWord(event.error), causeOfStatus(event.error_status), "transient");
@@ -215,20 +236,6 @@ function totalOf(event: Json): Used {
 	return usedByCall(objectIn(event.usage), cost);
 }
 
-/**
- * Other programs with Claude Code's output format spell the parts `inputTokens`; a program that includes cached tokens in its input also prints the total.
- */
-export function usedByCall(usage: Json, cost_micro: number | null): Used {
-	const part = (...names: string[]) => countIn(names.map((name) => usage[name]).find((value) => value !== undefined));
-	const input_tokens = part("input_tokens", "inputTokens");
-	const output_tokens = part("output_tokens", "outputTokens");
-	const cached_tokens = part("cache_read_input_tokens", "cacheReadTokens", "cacheReadInputTokens");
-	const cache_write_tokens = part("cache_creation_input_tokens", "cacheWriteTokens", "cacheCreationInputTokens");
-	const told = countIn(usage.total_tokens);
-	const sum = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
-	return { tokens: told > 0 ? told : sum, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro };
-}
-
 function usedBy(models: Json, cost: number | null): Used {
 	const sum = { ...NOTHING };
 	let dollars = 0;
@@ -242,25 +249,6 @@ function usedBy(models: Json, cost: number | null): Used {
 	sum.tokens = sum.input_tokens + sum.output_tokens + sum.cached_tokens + sum.cache_write_tokens;
 	sum.cost_micro = cost ?? microIn(dollars);
 	return sum;
-}
-
-/** The part of a tool's input that people want to see. */
-export function toolText(input: Json): string {
-	for (const key of ["command", "file_path", "path", "filePath", "pattern", "query", "url", "description", "prompt"]) {
-		const text = textIn(input[key]);
-		if (text !== "") return short(text, 500);
-	}
-	const whole = writtenOut(input);
-	return whole === "{}" ? "" : short(whole, 500);
-}
-
-/** JSON of a tool's input. Input from a program can be nested too deeply for JSON.stringify; then the text is empty. */
-export function writtenOut(input: Json): string {
-	try {
-		return JSON.stringify(input);
-	} catch {
-		return "…";
-	}
 }
 
 /** The questions of an AskUserQuestion call, which is denied when no person can answer. */

@@ -1,14 +1,26 @@
 // Codex's own session file, `sessions/Y/M/D/rollout-<time>-<thread>.jsonl`. It is the only place with the exact end of a limit, with the usage of a turn
 // that was interrupted, and with the results of commands that ended too fast for an event.
 
-import { NOTHING, type Used } from "../stream/happening.ts";
-import { isObject, objectIn, objectOn, textIn } from "../stream/json.ts";
-import { plus, type Reading } from "../stream/reading.ts";
-import { risen } from "../stream/usage.ts";
-import { isSandboxRefusal, usedIn } from "./codex.ts";
+import type { SessionRecord } from "../adapter.ts";
+import { type Json, NOTHING, type Used } from "../stream/happening.ts";
+import { countIn, isObject, objectIn, objectOn, textIn, unique } from "../stream/json.ts";
+import type { Reading } from "../stream/reading.ts";
+import { plus, risen } from "../stream/used.ts";
 import { resetIn } from "./codex-app-server.ts";
 
-export const isRolloutOf = (session: string) => (name: string) => name.startsWith("rollout-") && name.endsWith(`-${session}.jsonl`);
+export const CODEX_ROLLOUT: SessionRecord = {
+	folders: ["sessions", /^\d+$/, /^\d+$/, /^\d+$/],
+	folders_max: 400,
+	file: (session) => (name) => name.startsWith("rollout-") && name.endsWith(`-${session}.jsonl`),
+	bytes: 256 * 1024,
+	isWanted: () => true,
+	complete(reading, texts, since, before) {
+		const text = texts[0] ?? "";
+		const denied = unique([...reading.denied, ...deniedInRollout(text)]);
+		const used = reading.total === null ? usedInRollout(text, since, before) : null;
+		return { reading: { ...withRollout(reading, used), denied }, reset: resetInRollout(text) };
+	},
+};
 
 /** `text`: the end of a session file. Returns when the limit that was reached ends, epoch milliseconds; null if the file does not say. */
 export function resetInRollout(text: string): number | null {
@@ -79,4 +91,24 @@ export function deniedInRollout(text: string): string[] {
 function commandIn(given: string): string {
 	const { cmd, command } = objectOn(given) ?? {};
 	return textIn(cmd) || (Array.isArray(command) ? textIn(command.at(-1)) : textIn(command));
+}
+
+/**
+ * Whether a command's output shows that the sandbox blocked it. Git that may not write its own folder does not count: Sluice commits what an agent leaves
+ * uncommitted. A blocked network is not recognised, because each command words that differently.
+ */
+export const isSandboxRefusal = (command: string, said: string): boolean =>
+	/read-only file system|operation not permitted|requires approval|rejected by user approval|blocked by (?:the )?sandbox/i.test(said) &&
+	!(/\bgit\b/.test(command) && /index\.lock|\.git\//.test(said));
+
+export function usedIn(usage: Json): Used {
+	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
+	return {
+		tokens: input_tokens + output_tokens,
+		input_tokens,
+		output_tokens,
+		cached_tokens: countIn(usage.cached_input_tokens),
+		cache_write_tokens: countIn(usage.cache_write_input_tokens),
+		cost_micro: null,
+	};
 }

@@ -1,47 +1,79 @@
 // Codex: `codex exec --json`. An `error` event does not end a turn, only `turn.completed` and `turn.failed` do. Usage is that of the whole thread.
 
-import type { Known, Profile } from "../profile.ts";
+import type { Adapter } from "../adapter.ts";
 import { causeOfText, delayIn } from "../stream/causes.ts";
-import type { Happening, Interpret, Json, Used } from "../stream/happening.ts";
-import { countIn, isObject, listIn, objectIn, short, textIn } from "../stream/json.ts";
-import { writtenOut } from "./claude.ts";
+import type { Happening, Json } from "../stream/happening.ts";
+import { isObject, listIn, objectIn, short, textIn, writtenOut } from "../stream/json.ts";
 import { interpretAppServer } from "./codex-app-server.ts";
+import { CODEX_ROLLOUT, isSandboxRefusal, usedIn } from "./codex-rollout.ts";
 
 /** A login shell resets PATH and would not find `sluice`, whose folder the daemon puts first. Versions that do not know the setting ignore it. */
 const SHELL = ["-c", "allow_login_shell=false"] as const;
 
 /** `-`: the prompt comes on standard input. */
-export const CODEX: Profile = {
-	output: "codex",
-	command: ["codex", "exec", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "-"],
-	resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "--", "{session}", "-"],
-	open: ["codex", "resume", "{session}"],
-	model: ["-m", "{model}"],
-	// `codex exec` never asks: what is not allowed fails. Set with -c, because `resume` has no option for it.
-	permissions: {
-		ask: ["-c", 'sandbox_mode="read-only"'],
-		edit: ["-c", 'sandbox_mode="workspace-write"'],
-		full: ["-c", 'sandbox_mode="danger-full-access"'],
+export const CODEX: Adapter = {
+	profile: {
+		output: "codex",
+		command: ["codex", "exec", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "-"],
+		resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "--", "{session}", "-"],
+		open: ["codex", "resume", "{session}"],
+		model: ["-m", "{model}"],
+		// `codex exec` never asks: what is not allowed fails. Set with -c, because `resume` has no option for it.
+		permissions: {
+			ask: ["-c", 'sandbox_mode="read-only"'],
+			edit: ["-c", 'sandbox_mode="workspace-write"'],
+			full: ["-c", 'sandbox_mode="danger-full-access"'],
+		},
+		// Not needed: Codex's sandbox lets every command run, and limits what the command can write and reach.
+		allow: [],
+		allow_tool: [],
+		ruled: [],
+		mcp: "run",
+		stop_signal: "SIGINT",
+		env: {},
+		home_variable: "CODEX_HOME",
 	},
-	// Not needed: Codex's sandbox lets every command run, and limits what the command can write and reach.
-	allow: [],
-	allow_tool: [],
-	permission_env: {},
-	mcp: "run",
-	stop_signal: "SIGINT",
-	env: {},
-	home_variable: "CODEX_HOME",
+	known: {
+		tested: "0.169.0",
+		tested_older: "0.142.3",
+		home: ".codex",
+		logins: { files: ["auth.json"], variables: ["OPENAI_API_KEY", "CODEX_API_KEY"] },
+		install: "npm install -g @openai/codex, then codex login",
+	},
+	interpret,
+	knows(event) {
+		const { type, item, method, severity, message } = event;
+		if (isObject(item) && !isKnownItem(item)) return false;
+		// Other formats also have an `error`, of a different shape.
+		if (type === "error") return typeof message === "string" && severity === undefined;
+		if (EVENTS.has(type)) return true;
+		return typeof method === "string" ? APP_SERVER.test(method) : event.id !== undefined && isObject(event.result);
+	},
+	tools: { shell: ["shell"], file: [], web: [] },
+	mcp(server) {
+		const config = { ...server, env_vars: MCP_VARIABLES, default_tools_approval_mode: "approve" };
+		// Strings and lists of strings are written the same in TOML and JSON.
+		return { options: Object.entries(config).flatMap(([key, value]) => ["-c", `mcp_servers.sluice.${key}=${JSON.stringify(value)}`]) };
+	},
+	record: CODEX_ROLLOUT,
 };
 
-export const CODEX_KNOWN: Known = {
-	tested: "0.169.0",
-	tested_older: "0.142.3",
-	home: ".codex",
-	logins: { files: ["auth.json"], variables: ["OPENAI_API_KEY", "CODEX_API_KEY"] },
-	install: "npm install -g @openai/codex, then codex login",
-};
+const EVENTS = new Set<unknown>([
+	...["thread.started", "turn.started", "turn.completed", "turn.failed", "item.started", "item.updated", "item.completed"],
+]);
+const APP_SERVER = /^(?:(?:thread|turn|item|account|remoteControl)\/|(?:error|warning|configWarning|initialize|initialized)$)/;
 
-export const interpretCodex: Interpret = (event) => {
+/** Codex's events are about items. A message without text counts as unknown. */
+const isKnownItem = ({ type, text }: Json): boolean => ITEMS.has(type) && (type !== "agent_message" || typeof text === "string");
+const ITEMS = new Set<unknown>([
+	...["agent_message", "reasoning", "error", "todo_list", "command_execution", "file_change", "mcp_tool_call", "collab_tool_call"],
+	...["web_search", "user_message"],
+]);
+
+/** What the server has to know of its run: Codex hands on only variables that are named. */
+const MCP_VARIABLES = ["SLUICE_HOME", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_JOB_ID", "SLUICE_RUN_ID", "SLUICE_ATTEMPT"];
+
+function interpret(event: Json): Happening[] {
 	if (typeof event.method === "string") return interpretAppServer(event.method, objectIn(event.params));
 	switch (event.type) {
 		case "thread.started":
@@ -66,7 +98,7 @@ export const interpretCodex: Interpret = (event) => {
 		default:
 			return [];
 	}
-};
+}
 
 function trouble(text: string): Happening {
 	const cause = causeOfText(text);
@@ -148,23 +180,3 @@ const commandOf = (command: string): string => {
 	const [, line] = /^(?:\S*\/)?(?:ba|z)?sh -l?c '([\s\S]*)'$/.exec(command) ?? [];
 	return line === undefined ? command : line.replaceAll(`'\\''`, "'").replaceAll(`'"'"'`, "'");
 };
-
-/**
- * Whether a command's output shows that the sandbox blocked it. Git that may not write its own folder does not count: Sluice commits what an agent leaves
- * uncommitted. A blocked network is not recognised, because each command words that differently.
- */
-export const isSandboxRefusal = (command: string, said: string): boolean =>
-	/read-only file system|operation not permitted|requires approval|rejected by user approval|blocked by (?:the )?sandbox/i.test(said) &&
-	!(/\bgit\b/.test(command) && /index\.lock|\.git\//.test(said));
-
-export function usedIn(usage: Json): Used {
-	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
-	return {
-		tokens: input_tokens + output_tokens,
-		input_tokens,
-		output_tokens,
-		cached_tokens: countIn(usage.cached_input_tokens),
-		cache_write_tokens: countIn(usage.cache_write_input_tokens),
-		cost_micro: null,
-	};
-}

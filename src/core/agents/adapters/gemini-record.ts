@@ -2,14 +2,21 @@
 // `chats/<session>/*.jsonl`. Every answer of the model is a line with its usage, written before its tools run. Gemini CLI prints its result only at the
 // end, so an interrupted run is charged by these files.
 
+import type { SessionRecord } from "../adapter.ts";
 import { NOTHING, type Used } from "../stream/happening.ts";
 import { countIn, objectIn, objectOn, textIn } from "../stream/json.ts";
-import { plus, type Reading } from "../stream/reading.ts";
+import type { Reading } from "../stream/reading.ts";
+import { plus } from "../stream/used.ts";
 
-/** Whether a file in folder `chats` belongs to the session. Resuming a session may begin a further file. */
-export const isGeminiRecordOf = (session: string): ((name: string) => boolean) => {
-	const end = `-${session.slice(0, 8)}.jsonl`;
-	return (name) => name.startsWith("session-") && name.endsWith(end);
+/** The project's folder is not known, so all are tried. Resuming a session may begin a further file. */
+export const GEMINI_RECORD: SessionRecord = {
+	folders: [".gemini", "tmp", /./, "chats"],
+	folders_max: 10_000,
+	file: (session) => (name) => name.startsWith("session-") && name.endsWith(`-${session.slice(0, 8)}.jsonl`),
+	bytes: 8 * 1024 * 1024,
+	subagents: (session) => session,
+	isWanted: ({ total }) => total === null,
+	complete: (reading, texts, since) => ({ reading: withGeminiRecords(reading, usedInGeminiRecords(texts, since)) }),
 };
 
 /**

@@ -1,51 +1,74 @@
 // Gemini CLI: `gemini -o stream-json`, prompt on standard input. It reports neither cost nor reset times; some ends show only in its exit code.
 
 import { windowEnd } from "../../time/window.ts";
-import type { Known, Profile } from "../profile.ts";
-import { causeOfStatus, causeOfText, isDenial } from "../stream/causes.ts";
-import type { Cause, Happening, Interpret, Json, Used } from "../stream/happening.ts";
-import { countIn, isObject, objectIn, short, textIn } from "../stream/json.ts";
+import type { Adapter } from "../adapter.ts";
+import { causeOfStatus, causeOfText, delayIn, isDenial } from "../stream/causes.ts";
+import type { Cause, Happening, Json, Trouble, Used } from "../stream/happening.ts";
+import { countIn, isObject, objectIn, short, textIn, toolText } from "../stream/json.ts";
 import type { Reading } from "../stream/reading.ts";
-import { toolText } from "./claude.ts";
+import { dotenvOfGeminiHome, geminiAccountEnv } from "./gemini-env.ts";
+import { GEMINI_RECORD } from "./gemini-record.ts";
 
 const PLAIN = ["gemini", "-o", "stream-json", "--skip-trust"];
 
-export const GEMINI: Profile = {
-	output: "gemini",
-	command: [...PLAIN, "{options}"],
-	resume: [...PLAIN, "--resume={session}", "{options}"],
-	open: ["gemini", "--skip-trust", "--resume={session}"],
-	model: ["--model={model}"],
-	permissions: {
-		ask: ["--approval-mode=default"],
-		edit: ["--approval-mode=auto_edit"],
-		full: ["--approval-mode=yolo"],
+export const GEMINI: Adapter = {
+	profile: {
+		output: "gemini",
+		command: [...PLAIN, "{options}"],
+		resume: [...PLAIN, "--resume={session}", "{options}"],
+		open: ["gemini", "--skip-trust", "--resume={session}"],
+		model: ["--model={model}"],
+		permissions: {
+			ask: ["--approval-mode=default"],
+			edit: ["--approval-mode=auto_edit"],
+			full: ["--approval-mode=yolo"],
+		},
+		allow: ["--allowed-tools=run_shell_command({command})"],
+		allow_tool: ["--allowed-tools={tool}"],
+		ruled: [],
+		mcp: "run",
+		stop_signal: "SIGINT",
+		env: {},
+		home_variable: "GEMINI_CLI_HOME",
 	},
-	allow: ["--allowed-tools=run_shell_command({command})"],
-	allow_tool: ["--allowed-tools={tool}"],
-	permission_env: {},
-	mcp: "run",
-	stop_signal: "SIGINT",
-	env: {},
-	home_variable: "GEMINI_CLI_HOME",
+	known: {
+		tested: "0.61.0",
+		tested_older: "0.53.0",
+		// The variable names the parent folder of .gemini.
+		home: "",
+		logins: {
+			files: [".gemini/oauth_creds.json", ".gemini/gemini-credentials.json", ".gemini/.env"],
+			variables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GENAI_USE_VERTEXAI"],
+		},
+		install: "npm install -g @google/gemini-cli, then gemini",
+	},
+	interpret,
+	knows(event) {
+		const { type, severity, message } = event;
+		// Other formats also have an `error`, of a different shape.
+		if (type === "error") return typeof message === "string" && severity !== undefined;
+		// `-o json` prints one object without a type.
+		if (type === undefined) return isObject(event.stats) || (isObject(event.error) && event.session_id !== undefined);
+		return EVENTS.has(type);
+	},
+	tools: { shell: ["run_shell_command"], file: ["write_file", "replace", "read_file"], web: ["web_fetch"] },
+	// A policy file would work, too, but it would replace the user's own policies.
+	mcp: () => ({ options: ["--allowed-tools=mcp_sluice_*"] }),
+	environment: ({ env, accountEnv, accountHome, reveal }) => ({
+		env: accountHome === undefined ? {} : { ...geminiAccountEnv(dotenvOfGeminiHome(accountHome, reveal), env), ...accountEnv },
+	}),
+	exitCause,
+	withStderr: withErrorOnStderr,
+	stderrRetries: { words: (line) => line, inVain },
+	record: GEMINI_RECORD,
 };
 
-export const GEMINI_KNOWN: Known = {
-	tested: "0.61.0",
-	tested_older: "0.53.0",
-	// The variable names the parent folder of .gemini.
-	home: "",
-	logins: {
-		files: [".gemini/oauth_creds.json", ".gemini/gemini-credentials.json", ".gemini/.env"],
-		variables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GENAI_USE_VERTEXAI"],
-	},
-	install: "npm install -g @google/gemini-cli, then gemini",
-};
+const EVENTS = new Set<unknown>(["init", "message", "tool_use", "tool_result", "result"]);
 
 /** Gemini CLI removes tools that are not allowed: it refuses a call of one as unknown. */
 const GATED = /"(?:run_shell_command|write_file|replace|edit|web_fetch|google_web_search|save_memory)" not found/;
 
-export const interpretGemini: Interpret = (event) => {
+function interpret(event: Json): Happening[] {
 	switch (event.type) {
 		case "init":
 			return textIn(event.session_id) === "" ? [] : [{ is: "session", id: textIn(event.session_id) }];
@@ -71,7 +94,7 @@ export const interpretGemini: Interpret = (event) => {
 			// `-o json` prints one object without a type.
 			return isSingle(event) ? single(event) : [];
 	}
-};
+}
 
 function result(event: Json): Happening[] {
 	const stats = objectIn(event.stats);
@@ -91,7 +114,7 @@ const dayEnd = (now: number): NonNullable<Reading["limit"]> =>
  * Version 0.53 reports most failures only as "An unknown error occurred" on stdout, and exits with 1. The cause is in the last error on stderr: `Error when
  * talking to Gemini API Full report available at: FILE NAME: WORDS`, then its stack and its fields.
  */
-export function withErrorOnStderr(reading: Reading, stderr: string, now: number): Reading {
+function withErrorOnStderr(reading: Reading, stderr: string, now: number): Reading {
 	const { ended } = reading;
 	if (ended?.how !== "badly" || ended.cause !== "unknown") return reading;
 	const printed = stderr.split(/^Error when talking to Gemini API/m).at(-1) as string;
@@ -146,8 +169,32 @@ const usedIn = (stats: Json): Used => ({
 const CODES: Record<number, Cause> = { 41: "auth", 53: "budget", 55: "needs_human", 130: "aborted" };
 
 /** The cause by the exit code alone: Gemini CLI's own codes, or the API's last status modulo 256. */
-export function causeOfGeminiExit(code: number): Cause {
+function exitCause(code: number): Cause {
 	const own = CODES[code];
 	if (own !== undefined) return own;
 	return causeOfStatus([401, 402, 403, 413, 429, 500, 502, 503, 504].find((status) => status % 256 === code));
+}
+
+/** How many attempts at one model call Sluice allows. */
+const ATTEMPTS = 2;
+
+/** Gemini CLI reports each attempt ("Attempt 2 failed …. Retrying …") and counts from one again for the next call. */
+function inVain(stderr: string): Trouble | null {
+	const last = [...stderr.matchAll(/^Attempt (\d+) failed/gm)].at(-1);
+	if (last === undefined || Number(last[1]) < ATTEMPTS) return null;
+	const told = stderr.slice(last.index);
+	const [, words, error] = /^(Attempt .*?)Retrying (?:after \d+ms|with backoff)\.\.\.(.*)$/s.exec(told) ?? [];
+	if (words === undefined || error === undefined) return null;
+	const cause = causeOfText(told);
+	if (!["throttled", "limited", "transient"].includes(cause)) return null;
+	const delay = delayIn(words);
+	return { cause, text: wordsOfFailure(words, error), ...(delay === undefined ? {} : { retry_after_ms: delay }) };
+}
+
+/** `words` name the failure, or only its status; in that case `error` holds the provider's response. */
+function wordsOfFailure(words: string, error: string): string {
+	const named = /^Attempt \d+ failed: (.*)/.exec(words)?.[1]?.trim();
+	const answered = /"message": ?"((?:[^"\\]|\\.)+)"/.exec(error)?.[1];
+	const firstLine = error.split("\n")[0]?.trim();
+	return named || answered || firstLine || words.trim();
 }

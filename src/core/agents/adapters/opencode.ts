@@ -1,43 +1,56 @@
 // opencode: `opencode run --format json`. There is no final event: a turn is over after `step_finish` with reason stop. Cost and tokens come per step.
 
-import type { Known, Profile } from "../profile.ts";
+import type { Adapter } from "../adapter.ts";
 import { causeOfStatus, causeOfText, isDenial } from "../stream/causes.ts";
-import type { Cause, Happening, Interpret, Json } from "../stream/happening.ts";
-import { countIn, microIn, objectIn, short, textIn } from "../stream/json.ts";
-import { toolText } from "./claude.ts";
-import { OPENCODE_CONFIG, OPENCODE_OBEYS } from "./opencode-config.ts";
+import type { Cause, Happening, Json, Trouble } from "../stream/happening.ts";
+import { countIn, isObject, microIn, objectIn, short, textIn, toolText } from "../stream/json.ts";
+import { OPENCODE_CONFIG, OPENCODE_OBEYS, opencodeConfig } from "./opencode-config.ts";
 
 /** opencode retries silently, and no option limits that; its log on stderr shows the retries. */
 const PLAIN = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
 
-export const OPENCODE: Profile = {
-	output: "opencode",
-	// Without a title, opencode makes an extra call to create one, whose usage is not in its output and so not on any ledger.
-	command: [...PLAIN, "--title", "{title}", "{options}"],
-	resume: [...PLAIN, "-s", "{session}", "{options}"],
-	open: ["opencode", "-s", "{session}"],
-	model: ["-m", "{model}"],
-	permissions: { ask: ["--agent", "{agent}"], edit: ["--agent", "{agent}"], full: ["--auto"] },
-	permission_env: { ask: { [OPENCODE_CONFIG]: "{rules}" }, edit: { [OPENCODE_CONFIG]: "{rules}" } },
-	// Allowed by the rules in that variable: opencode-config.ts.
-	allow: [],
-	allow_tool: [],
-	mcp: "run",
-	stop_signal: "SIGINT",
-	env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
-	home_variable: "XDG_DATA_HOME",
+export const OPENCODE: Adapter = {
+	profile: {
+		output: "opencode",
+		// Without a title, opencode makes an extra call to create one, whose usage is not in its output and so not on any ledger.
+		command: [...PLAIN, "--title", "{title}", "{options}"],
+		resume: [...PLAIN, "-s", "{session}", "{options}"],
+		open: ["opencode", "-s", "{session}"],
+		model: ["-m", "{model}"],
+		permissions: { ask: ["--agent", "{agent}"], edit: ["--agent", "{agent}"], full: ["--auto"] },
+		ruled: ["ask", "edit"],
+		// Allowed by rules: opencode-config.ts.
+		allow: [],
+		allow_tool: [],
+		mcp: "run",
+		stop_signal: "SIGINT",
+		env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
+		home_variable: "XDG_DATA_HOME",
+	},
+	known: {
+		tested: "1.18.33",
+		tested_older: "1.18.3",
+		home: ".local/share",
+		logins: { files: ["opencode/auth.json"], variables: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"] },
+		install: "npm install -g opencode-ai, then opencode auth login",
+		obeys_since: OPENCODE_OBEYS,
+	},
+	interpret,
+	// Other formats also have an `error`, of a different shape.
+	knows: ({ type, error }) => (type === "error" ? isObject(error) : EVENTS.has(type)),
+	tools: { shell: ["bash"], file: ["write", "edit", "patch", "multiedit", "apply_patch", "read"], web: ["webfetch"] },
+	mcp: ({ command, args }) => ({ options: [], servers: { sluice: { type: "local", command: [command, ...args], enabled: true } } }),
+	environment({ env, permission, commands, tools, agent, mcp }) {
+		const config = opencodeConfig({ permission, allow: commands, tools, agent, mcp: mcp.servers, given: env[OPENCODE_CONFIG] });
+		if ("problem" in config) return config;
+		return { env: config.text === undefined ? {} : { [OPENCODE_CONFIG]: config.text } };
+	},
+	stderrRetries: { words: wordsOf, inVain },
 };
 
-export const OPENCODE_KNOWN: Known = {
-	tested: "1.18.33",
-	tested_older: "1.18.3",
-	home: ".local/share",
-	logins: { files: ["opencode/auth.json"], variables: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"] },
-	install: "npm install -g opencode-ai, then opencode auth login",
-	obeys_since: OPENCODE_OBEYS,
-};
+const EVENTS = new Set<unknown>(["step_start", "step_finish", "text", "reasoning", "tool_use"]);
 
-export const interpretOpencode: Interpret = (event) => {
+function interpret(event: Json): Happening[] {
 	const happened: Happening[] = [];
 	if (textIn(event.sessionID) !== "") happened.push({ is: "session", id: textIn(event.sessionID) });
 	const part = objectIn(event.part);
@@ -62,7 +75,7 @@ export const interpretOpencode: Interpret = (event) => {
 			break;
 	}
 	return happened;
-};
+}
 
 function tool(part: Json): Happening[] {
 	const state = objectIn(part.state);
@@ -126,4 +139,23 @@ function retryAfter(headers: Json): number | undefined {
 	// A date: converted to a span by the server's own clock.
 	const span = Date.parse(header) - Date.parse(textIn(headers.date));
 	return Number.isFinite(span) && span > 0 ? span : undefined;
+}
+
+/** How many attempts at one model call Sluice allows. */
+const ATTEMPTS = 6;
+
+/** opencode logs one line for each failure, with its time. */
+function inVain(stderr: string, since: number): Trouble | null {
+	const failures = stderr
+		.split("\n")
+		.filter((line) => / message="stream error" /.test(line) && Date.parse(/^timestamp=(\S+)/.exec(line)?.[1] ?? "") >= since);
+	const last = failures.at(-1);
+	if (last === undefined || failures.length < ATTEMPTS) return null;
+	const cause = causeOfText(wordsOf(last));
+	return ["throttled", "limited", "transient", "billing", "auth"].includes(cause) ? { cause, text: wordsOf(last) } : null;
+}
+
+/** A line of opencode's log has the message in its last field. */
+function wordsOf(line: string): string {
+	return /\berror\.error="?([^"]*)/.exec(line)?.[1] ?? line;
 }

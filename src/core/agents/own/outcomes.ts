@@ -12,7 +12,8 @@ import type { Outcome, Used } from "../stream/happening.ts";
 import { NOTHING } from "../stream/happening.ts";
 import { countIn, microIn, momentOr, short } from "../stream/json.ts";
 import { createLines } from "../stream/lines.ts";
-import { plus, type Reading } from "../stream/reading.ts";
+import type { Reading } from "../stream/reading.ts";
+import { plus } from "../stream/used.ts";
 
 /** All given conditions must match. A pattern has to match within one line. */
 export type OutcomeRule = {
@@ -50,14 +51,15 @@ const KEEPS_SESSION = /^[\w][\w.:-]{0,199}$/;
 export type Watch = {
 	/** A piece of stdout. */
 	stdout(bytes: Uint8Array): void;
-	/** Takes the end of stderr and judges the run. Called once. */
+	/** Takes the end of stderr, at the first call, and judges the run. */
 	judge(format: Format, reading: Reading, exit: Exit, about: About): OwnJudgement;
 };
 /** `rule`: index of the rule that named the outcome; null if none did. */
 export type OwnJudgement = Judgement & { rule: number | null };
 
 /** The exit kind for the scheduler. A command whose rule says `crashed` counts as a crashed agent, so it is retried. */
-export const exitKindOf = (format: Format, { outcome, rule }: OwnJudgement) => exitKindFor(rule === null ? format : "claude", outcome);
+export const exitKindOf = (format: Format, { outcome, rule }: OwnJudgement) =>
+	exitKindFor(outcome, rule === null && format === "command" ? "exit code" : "output");
 
 type Seen = { rule: OutcomeRule; line: Record<Stream, string | null>; delay: string | null; until: string | null };
 

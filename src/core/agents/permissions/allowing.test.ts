@@ -7,7 +7,8 @@ import { GEMINI } from "../adapters/gemini.ts";
 import { OPENCODE } from "../adapters/opencode.ts";
 import { opencodePermission } from "../adapters/opencode-config.ts";
 import { profileOf } from "../index.ts";
-import { allowedBy, allowedOf, canAllow, grantProblem, permissionOptions, permitOf, readAllow, usualCommands } from "./allowing.ts";
+import { allowedBy, allowedOf, grantProblem, permissionOptions, permitOf, readAllow, usualCommands } from "./allowing.ts";
+import { canAllow } from "./denied.ts";
 
 const UNGRANTABLE = [
 	"Bash: echo a), Bash(curl",
@@ -68,7 +69,7 @@ describe("what was denied, granted", () => {
 	const permit = { permission: "ask" as const, allow: [], granted: ["Bash: echo hi && npm test -- --run", "Write: a.txt"] };
 
 	test("to Claude Code: each simple command of a line, and the tool", () => {
-		expect(permissionOptions(CLAUDE, permit)).toEqual([
+		expect(permissionOptions(CLAUDE.profile, permit)).toEqual([
 			"--permission-mode",
 			"default",
 			"--allowedTools=Bash(echo hi:*)",
@@ -79,7 +80,7 @@ describe("what was denied, granted", () => {
 
 	test("to Gemini CLI", () => {
 		const granted = ["run_shell_command: npm test", "write_file: a.txt"];
-		expect(permissionOptions(GEMINI, { ...permit, granted }).slice(1)).toEqual([
+		expect(permissionOptions(GEMINI.profile, { ...permit, granted }).slice(1)).toEqual([
 			"--allowed-tools=run_shell_command(npm test)",
 			"--allowed-tools=write_file",
 		]);
@@ -102,7 +103,7 @@ describe("what was denied, granted", () => {
 	});
 
 	test("not to Codex, nor to a configured agent without options for it", () => {
-		expect([CLAUDE, GEMINI, OPENCODE, CODEX].map(canAllow)).toEqual([true, true, true, false]);
+		expect([CLAUDE, GEMINI, OPENCODE, CODEX].map(({ profile }) => canAllow(profile))).toEqual([true, true, true, false]);
 		expect(canAllow(profileOf("mine", { mine: { command: ["mine"] } })!)).toBe(false);
 		expect(canAllow(profileOf("mine", { mine: { command: ["mine", "{options}"], output: "claude" } })!)).toBe(false);
 		expect(canAllow(profileOf("mine", { mine: { command: ["claude", "{options}"], output: "claude" } })!)).toBe(true);
@@ -119,7 +120,7 @@ describe("what was denied, granted", () => {
 		...UNGRANTABLE.map(
 			(line) => ["asked", CLAUDE, "edit", ["Bash: x", line], /cannot be allowed alone.*grant a mode: --permission full/] as const,
 		),
-	] as const)("%s for %o at %s", (wanted, profile, permission, denied, words) => {
+	] as const)("%s for %o at %s", (wanted, { profile }, permission, denied, words) => {
 		const found = grantProblem(wanted, { name: profile.output, profile }, { permission, denied });
 		if (words === null) expect(found).toBe(null);
 		else expect(`${found?.message} ${found?.hint}`).toMatch(words);

@@ -14,10 +14,10 @@
 //   codex      no way: its sandbox lets every command run, and limits what the command can write and reach
 
 import * as check from "../../input/check.ts";
-import { OPENCODE_CONFIG } from "../adapters/opencode-config.ts";
+import { ADAPTERS } from "../index.ts";
 import { type Format, PERMISSIONS, type Permission, type Profile } from "../profile.ts";
 import { short } from "../stream/json.ts";
-import { allowedFor, isGrantable, PREFIX, PREFIX_MAX, plainCommands } from "./denied.ts";
+import { allowedFor, canAllow, isGrantable, PREFIX, PREFIX_MAX, plainCommands } from "./denied.ts";
 
 /** What a person granted in an answer. `allow`: denied tool calls in the form `tool: what`. */
 export type Granted = { permission?: "edit" | "full"; allow?: string[] };
@@ -32,10 +32,14 @@ const GIT_WRITES = ["git add", "git commit"];
 const OWN = ["sluice verdict", "sluice result"];
 
 /**
- * Command prefixes that an agent may run at `edit`, besides its own tools. Claude Code allows read-only git commands by itself and checks their options; a
+ * Command prefixes that an agent may run at `edit`, besides its own tools. Some programs allow read-only git commands by themselves and check their options; a
  * rule for `git diff` would also allow `git diff --output=/elsewhere`.
  */
-export const usualCommands = (format: Format): readonly string[] => [...(format === "claude" ? [] : GIT_READS), ...GIT_WRITES, ...OWN];
+export const usualCommands = (format: Format): readonly string[] => [
+	...(ADAPTERS[format].readsGit ? [] : GIT_READS),
+	...GIT_WRITES,
+	...OWN,
+];
 
 export function permitOf(
 	own: { permission?: Permission | undefined; allow?: readonly string[] | undefined },
@@ -50,10 +54,6 @@ export function permitOf(
 
 export const widest = (one: Permission, other: Permission | undefined): Permission =>
 	other !== undefined && PERMISSIONS.indexOf(other) > PERMISSIONS.indexOf(one) ? other : one;
-
-/** Whether the agent's program can allow single commands. */
-export const canAllow = (profile: Profile): boolean =>
-	profile.allow.length > 0 || profile.permission_env.edit?.[OPENCODE_CONFIG] !== undefined;
 
 /** Everything that is allowed beyond the permission mode: command prefixes and tools. */
 export function allowedBy({ allow, granted }: Permit): { commands: string[]; tools: string[] } {

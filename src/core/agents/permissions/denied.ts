@@ -1,5 +1,9 @@
 // Tool calls that a run was not allowed to make: the stored list, and what must be allowed so that they can be made. Pure; the page uses it, too.
 
+import type { Adapter } from "../adapter.ts";
+import { ADAPTERS, isFormat } from "../index.ts";
+import type { Profile } from "../profile.ts";
+
 /** Maximum calls that are stored one by one. */
 export const DENIED_MAX = 20;
 
@@ -16,12 +20,14 @@ export const countDenied = (denied: readonly string[]): number => callsOf(denied
 
 const restOf = (denied: readonly string[]): number => Number(REST.exec(denied.at(-1) ?? "")?.[1] ?? 0);
 
-const SHELLS = ["Bash", "bash", "run_shell_command", "shell"];
+/** Whether a tool of this name is of this kind, in one of the known programs. */
+const isTool = (kind: keyof Adapter["tools"], name: string): boolean =>
+	Object.values(ADAPTERS).some(({ tools }) => tools[kind].includes(name));
 
 /** What must be allowed for a denied call: each command of a shell line, or the whole tool. Null if no program's rules can express it. */
 function partsOf(denial: string): { commands: string[]; tools: string[] } | null {
 	const [, tool = denial, what = ""] = /^([\w.-]+): ([\s\S]*)$/.exec(denial) ?? [];
-	if (!SHELLS.includes(tool)) return /^[\w.-]+$/.test(tool) ? { commands: [], tools: [tool] } : null;
+	if (!isTool("shell", tool)) return /^[\w.-]+$/.test(tool) ? { commands: [], tools: [tool] } : null;
 	const commands = plainCommands(what, /(?<!\s)\s*(?:&&|;|\n)\s*/);
 	return commands === null ? null : { commands, tools: [] };
 }
@@ -44,15 +50,16 @@ export function allowedFor(denied: readonly string[]): { commands: string[]; too
 	return { commands: unique(parts.flatMap(({ commands }) => commands)), tools: unique(parts.flatMap(({ tools }) => tools)) };
 }
 
-/** Whether rules can allow all denied calls and nothing else. */
-export const isGrantable = (denied: readonly string[]): boolean => callsOf(denied).every((one) => partsOf(one) !== null);
+/** Whether the agent's program can allow single commands. */
+export const canAllow = ({ allow, ruled }: Pick<Profile, "allow" | "ruled">): boolean => allow.length > 0 || ruled.includes("edit");
+
+/** Whether rules can allow all denied calls and nothing else. `agent`: its name; the options of a configured agent are known only to the daemon. */
+export const isGrantable = (denied: readonly string[], agent?: string | null): boolean =>
+	!(agent && isFormat(agent) && !canAllow(ADAPTERS[agent].profile)) && callsOf(denied).every((one) => partsOf(one) !== null);
 
 /** What a person has allowed by granting denied calls, in words: `run: npm test, npm run lint`, `use Write, for any file`. */
 export function grantWords(denied: readonly string[]): string[] {
 	const { commands, tools } = allowedFor(denied);
-	const scope = (tool: string) => (FILE_TOOLS.test(tool) ? "for any file" : WEB_TOOLS.test(tool) ? "for any address" : "for anything");
+	const scope = (tool: string) => (isTool("file", tool) ? "for any file" : isTool("web", tool) ? "for any address" : "for anything");
 	return [...(commands.length === 0 ? [] : [`run: ${commands.join(", ")}`]), ...tools.map((tool) => `use ${tool}, ${scope(tool)}`)];
 }
-
-const FILE_TOOLS = /^(?:Write|Edit|MultiEdit|NotebookEdit|Read|write|edit|patch|multiedit|apply_patch|read|write_file|replace|read_file)$/;
-const WEB_TOOLS = /^(?:WebFetch|webfetch|web_fetch)$/;

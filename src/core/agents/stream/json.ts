@@ -92,3 +92,29 @@ const decoder = new TextDecoder();
 /** Truncates a text for a stored document. Copies it, because a slice would keep the original, perhaps ten megabytes, in memory. */
 export const short = (text: string, max: number): string =>
 	text.length <= max ? text : `${decoder.decode(encoder.encode(text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")))}…`;
+
+/** The part of a tool's input that people want to see. */
+export function toolText(input: Json): string {
+	for (const key of ["command", "file_path", "path", "filePath", "pattern", "query", "url", "description", "prompt"]) {
+		const text = textIn(input[key]);
+		if (text !== "") return short(text, 500);
+	}
+	const whole = writtenOut(input);
+	return whole === "{}" ? "" : short(whole, 500);
+}
+
+/** JSON of a tool's input. Input from a program can be nested too deeply for JSON.stringify; then the text is empty. */
+export function writtenOut(input: Json): string {
+	try {
+		return JSON.stringify(input);
+	} catch {
+		return "…";
+	}
+}
+
+/** More denied calls than are stored, so that the rest can be counted. */
+export const DENIALS_MAX = 1000;
+export const DENIAL_MAX = 1000;
+/** Distinct texts, up to the maximum that is kept. An agent often repeats a call. */
+export const unique = (texts: readonly string[]): string[] =>
+	[...new Set(texts.map((text) => short(text, DENIAL_MAX)))].slice(0, DENIALS_MAX);

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { type Capture, capture, captures, judged } from "../../../../test/make/capture.ts";
-import { isNewer, numberOf } from "./not-understood.ts";
+import { isOlder, numberOf } from "../version.ts";
 
 const CLAUDE = { name: "claude", version: null, tested: "2.1.326" };
 const lines = ({ stdout }: Capture) => stdout.toString().split("\n").filter(Boolean);
@@ -112,9 +112,9 @@ describe("numbers as text, and ends in words of a later version", () => {
 
 test("versions", () => {
 	expect(numberOf("2.1.326 (Claude Code)")).toBe("2.1.326");
-	expect(isNewer("codex-cli 0.169.0", "0.166.0")).toBe(true);
-	expect(isNewer("2.1.99", "2.1.326")).toBe(false);
-	expect(isNewer("2.1.326", "2.1.326")).toBe(false);
-	expect(isNewer("3.0", "2.1.326")).toBe(true);
-	expect(isNewer("no number", "2.1.326")).toBe(false);
+	expect(isOlder("0.166.0", "codex-cli 0.169.0")).toBe(true);
+	expect(isOlder("2.1.326", "2.1.99")).toBe(false);
+	expect(isOlder("2.1.326", "2.1.326")).toBe(false);
+	expect(isOlder("2.1.326", "3.0")).toBe(true);
+	expect(isOlder("2.1.326", "no number")).toBe(null);
 });

@@ -4,16 +4,13 @@ import { ADAPTERS } from "../index.ts";
 import type { Format } from "../profile.ts";
 import type { Happening, Json, Trouble, Used } from "./happening.ts";
 import { NOTHING } from "./happening.ts";
-import { beginningOf, isJson, objectOn, short } from "./json.ts";
+import { beginningOf, DENIAL_MAX, DENIALS_MAX, isJson, objectOn, short, unique } from "./json.ts";
 import { createLines } from "./lines.ts";
-import { isKnownEvent } from "./not-understood.ts";
+import { largest, plus } from "./used.ts";
 
 const MESSAGE_MAX = 4000;
 const TOOLS_MAX = 1000;
 const NAME_MAX = 200;
-/** More than are stored, so that the rest can be counted. */
-const DENIALS_MAX = 1000;
-const DENIAL_MAX = 1000;
 const SETTLED_MAX = 10_000;
 const SPREAD_MAX = 1_000_000;
 /** Maximum calls that may still grow: several agents of one run may call the model at once. Older calls are kept only as a sum. */
@@ -106,7 +103,7 @@ export function createReader(
 	onHappening: (happening: Happening) => void = () => {},
 	onNoise: (line: string) => void = () => {},
 ): StreamReader {
-	const interpret = ADAPTERS[format].interpret;
+	const { interpret, knows } = ADAPTERS[format];
 	const reading = fresh();
 	let lastStep: string | undefined;
 	/** Calls that the last sum includes. */
@@ -153,7 +150,7 @@ export function createReader(
 		return found;
 	};
 	const sort = (event: Json, length: number) => {
-		reading.ends_unknown = !isKnownEvent(format, event);
+		reading.ends_unknown = !knows(event);
 		if (!reading.ends_unknown) return see(interpret(event));
 		reading.not_understood++;
 		reading.unknown_bytes += length;
@@ -260,7 +257,7 @@ export function createReader(
 				const some = beginningOf(rest);
 				// A truncated sum may lack the field that says whose it is; single calls give the usage without it.
 				const isSum = (one: Happening) => one.is === "used" && one.scope !== "step" && reading.seen > 0;
-				if (some && isKnownEvent(format, some)) see(interpret(some).filter((one) => !isSum(one)));
+				if (some && knows(some)) see(interpret(some).filter((one) => !isSum(one)));
 				else if (some)
 					for (const one of interpret(some))
 						if (one.is === "session") take(one);
@@ -292,9 +289,6 @@ const inputOf = ({ tokens, output_tokens }: Used): number => tokens - output_tok
 /** Whether the model has said or done something, or reported usage. */
 export const isAnswered = (reading: Pick<Reading, "message" | "tool_calls" | "seen" | "steps" | "not_understood">): boolean =>
 	reading.message !== "" || reading.tool_calls > 0 || reading.seen > 0 || reading.steps !== null || reading.not_understood > 0;
-/** Distinct texts, up to the maximum that is kept. An agent often repeats a call. */
-export const unique = (texts: readonly string[]): string[] =>
-	[...new Set(texts.map((text) => short(text, DENIAL_MAX)))].slice(0, DENIALS_MAX);
 
 /** Does not use `unique`, which is too slow for an agent that is refused a million times. */
 function addDenial(reading: Reading, denial: string): void {
@@ -308,23 +302,3 @@ const keyOf = ({ id }: { id: string }): string => short(id, NAME_MAX);
 
 /** The id goes into a command line and a path. */
 const isSessionId = (id: string) => /^[\w][\w.:-]{0,199}$/.test(id);
-
-/** The larger value of each part: early reports about a call come before it is over. */
-export function largest(one: Used, other: Used): Used {
-	const input_tokens = Math.max(one.input_tokens, other.input_tokens);
-	const output_tokens = Math.max(one.output_tokens, other.output_tokens);
-	const cached_tokens = Math.max(one.cached_tokens, other.cached_tokens);
-	const cache_write_tokens = Math.max(one.cache_write_tokens, other.cache_write_tokens);
-	// Not the sum of the parts: some programs include cached tokens in the input.
-	const tokens = Math.max(one.tokens, other.tokens);
-	return { tokens, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro: one.cost_micro ?? other.cost_micro };
-}
-
-export const plus = (one: Used, other: Used): Used => ({
-	tokens: one.tokens + other.tokens,
-	input_tokens: one.input_tokens + other.input_tokens,
-	output_tokens: one.output_tokens + other.output_tokens,
-	cached_tokens: one.cached_tokens + other.cached_tokens,
-	cache_write_tokens: one.cache_write_tokens + other.cache_write_tokens,
-	cost_micro: one.cost_micro === null && other.cost_micro === null ? null : (one.cost_micro ?? 0) + (other.cost_micro ?? 0),
-});

@@ -12,7 +12,8 @@
 // The mark is the value from which the program's next session sum counts, not all that was charged.
 
 import { NOTHING, type Used } from "./happening.ts";
-import { plus, type Reading } from "./reading.ts";
+import type { Reading } from "./reading.ts";
+import { plus, risen } from "./used.ts";
 
 /** `total`: null if unknown. */
 export type Settled = { delta: Used; total: Used | null };
@@ -35,20 +36,8 @@ function settleTold(told: NonNullable<Reading["total"]>, before: Used | null, se
 	return { delta: risen(told.used, mark), total: told.used };
 }
 
-/** How far a session's counter rose above the mark; the whole counter if it was reset. */
-export const risen = (count: Used, mark: Used): Used => (count.tokens < mark.tokens ? count : minus(count, mark));
-
 function isCumulative({ scope, used }: NonNullable<Reading["total"]>, mark: Used, seen: number): boolean {
 	if (scope !== "either") return scope === "session";
 	// Output tokens were not seen in full, so neither reading matches exactly; the closer one is taken.
 	return Math.abs(used.tokens - mark.tokens - seen) < Math.abs(used.tokens - seen);
 }
-
-const minus = (one: Used, other: Used): Used => ({
-	tokens: one.tokens - other.tokens,
-	input_tokens: Math.max(0, one.input_tokens - other.input_tokens),
-	output_tokens: Math.max(0, one.output_tokens - other.output_tokens),
-	cached_tokens: Math.max(0, one.cached_tokens - other.cached_tokens),
-	cache_write_tokens: Math.max(0, one.cache_write_tokens - other.cache_write_tokens),
-	cost_micro: one.cost_micro === null ? null : Math.max(0, one.cost_micro - (other.cost_micro ?? 0)),
-});
