@@ -1,7 +1,8 @@
 // Installs the agent programs that `npm run test:agents` tries: `node dist/scripts/install-agents.js [name…]`. Prints where each lies.
 
+import { AGENT_NAMES, type AgentName } from "../src/core/agents/profile.ts";
 import { cacheFolder, install } from "../test/agents/install.ts";
-import { AGENT_NAMES, type AgentName, versionsOf } from "../test/agents/programs.ts";
+import { versionsOf } from "../test/agents/programs.ts";
 
 async function main(names: string[]): Promise<number> {
 	const wanted = names.length > 0 ? names : AGENT_NAMES;

@@ -1,8 +1,10 @@
 // Adapters on what the real programs printed: every recorded scenario with its outcome, and the rules of usage over several runs of one session.
 
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { resetInRollout, usedInRollout } from "../src/core/agents/adapters/codex-rollout.ts";
 import { exitKindFor } from "../src/core/agents/judge.ts";
+import { AGENT_NAMES } from "../src/core/agents/profile.ts";
 import { causeOfText, delayIn, momentIn } from "../src/core/agents/stream/causes.ts";
 import { NOTHING } from "../src/core/agents/stream/happening.ts";
 import { createRenderer } from "../src/core/agents/stream/render.ts";
@@ -97,6 +99,11 @@ const TABLE: Record<string, [outcome: string, exit: string, tokens: number, cost
 	"opencode-tool": ["ok", "completed", 1418, 1900],
 };
 const WITHOUT_SESSION = ["opencode-429-long", "gemini-json-429", "gemini-untrusted"];
+
+test.each(AGENT_NAMES)("%s has recordings, and a column in docs/agents.md", (name) => {
+	expect(captures().some(({ format }) => format === name)).toBe(true);
+	expect(readFileSync(new URL("../docs/agents.md", import.meta.url), "utf8")).toMatch(new RegExp(`^\\| \\|.* \`${name}\` \\|`, "m"));
+});
 
 test("every recorded scenario is in the table", () => {
 	expect(captures().map(({ name }) => name)).toEqual(Object.keys(TABLE).sort());

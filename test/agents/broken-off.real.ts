@@ -4,13 +4,13 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { AgentName } from "../../src/core/agents/profile.ts";
 import { until } from "../make/daemon.ts";
 import { tokensOf, usageFor } from "./charges.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { sum } from "./fake-api/turn.ts";
 import { cacheFolder } from "./install.ts";
 import { Place } from "./place.ts";
-import type { AgentName } from "./programs.ts";
 
 /** The agent's own process, not one of its tools. */
 function isProgram(pid: number, agent: AgentName): boolean {

@@ -1,7 +1,7 @@
 // What the fake API handed out, in the words of a ledger.
 
+import type { AgentName } from "../../src/core/agents/profile.ts";
 import type { Handed } from "./fake-api/turn.ts";
-import type { AgentName } from "./programs.ts";
 import { PRICES } from "./sandbox.ts";
 
 export const tokensOf = ({ input, cacheRead, cacheWrite, output }: Handed): number => input + cacheRead + cacheWrite + output;

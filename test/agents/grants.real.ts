@@ -5,10 +5,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JobDocument } from "../../src/api/documents.ts";
+import { AGENT_NAMES, type AgentName } from "../../src/core/agents/profile.ts";
 import { until } from "../make/daemon.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { Place } from "./place.ts";
-import { AGENT_NAMES, type AgentName, newestOf, versionsOf } from "./programs.ts";
+import { newestOf, versionsOf } from "./programs.ts";
 import { MODELS } from "./sandbox.ts";
 
 const git = (cwd: string, ...words: string[]) => execFileSync("git", words, { cwd, encoding: "utf8" }).trim();

@@ -8,7 +8,8 @@ import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve as absolute, join } from "node:path";
-import { type AgentName, type AgentProgram, agentProgram } from "./programs.ts";
+import type { AgentName } from "../../src/core/agents/profile.ts";
+import { type AgentProgram, agentProgram } from "./programs.ts";
 
 export type Installed = { program: AgentProgram; path: string };
 

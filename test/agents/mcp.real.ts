@@ -5,9 +5,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { AGENT_NAMES, type AgentName } from "../../src/core/agents/profile.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { Place } from "./place.ts";
-import { AGENT_NAMES, type AgentName } from "./programs.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** The built command. */

@@ -3,11 +3,11 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { AGENT_NAMES } from "../../src/core/agents/profile.ts";
 import { until } from "../make/daemon.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { runDirectly } from "./direct.ts";
 import { Place } from "./place.ts";
-import { AGENT_NAMES } from "./programs.ts";
 
 type Opened = { path: string; there: boolean; restore: string[]; session: string; resume: { argv: string[]; env: Record<string, string> } };
 

@@ -4,8 +4,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { AgentName } from "../../src/core/agents/profile.ts";
 import type { Turn } from "./fake-api/turn.ts";
-import { type AgentName, newestOf, versionsOf } from "./programs.ts";
+import { newestOf, versionsOf } from "./programs.ts";
 import { bodiesOf, openStand, outputsOf, REPO, type Stand, talkOf } from "./suites/stand.ts";
 
 const TASK = "Greet the user by name";

@@ -4,10 +4,11 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import type { AgentName } from "../../src/core/agents/profile.ts";
 import { makeFolder } from "../make/folder.ts";
 import { FakeApi } from "./fake-api/server.ts";
 import { binFolder, cacheFolder, install } from "./install.ts";
-import { type AgentName, newestOf } from "./programs.ts";
+import { newestOf } from "./programs.ts";
 import { type Allowed, type Login, makeSandbox, type Sandbox } from "./sandbox.ts";
 
 export class Place {

@@ -2,7 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { AGENT_NAMES, versionsOf } from "./programs.ts";
+import { AGENT_NAMES } from "../../src/core/agents/profile.ts";
+import { versionsOf } from "./programs.ts";
 
 test("docs/agents.md names the versions that are tried", () => {
 	const page = readFileSync(new URL("../../docs/agents.md", import.meta.url), "utf8");

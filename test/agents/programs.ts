@@ -3,9 +3,7 @@
 // Nothing here runs an install script: where a program is a native binary, the package of this platform holds it, and that package alone is installed.
 
 import { ADAPTERS } from "../../src/core/agents/index.ts";
-import type { Known } from "../../src/core/agents/profile.ts";
-
-export type AgentName = "claude" | "codex" | "gemini" | "opencode";
+import { AGENT_NAMES, type AgentName, type Known } from "../../src/core/agents/profile.ts";
 
 export type AgentProgram = {
 	name: AgentName;
@@ -15,8 +13,6 @@ export type AgentProgram = {
 	/** The program, from `node_modules`. */
 	path: string;
 };
-
-export const AGENT_NAMES: readonly AgentName[] = ["claude", "codex", "gemini", "opencode"];
 
 /** The versions that are tried: those that the adapters say they were tested with, the newest first. */
 export const versionsOf = (name: AgentName): [newest: string, older: string] => {

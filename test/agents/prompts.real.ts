@@ -2,10 +2,10 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { AGENT_NAMES } from "../../src/core/agents/profile.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { runDirectly } from "./direct.ts";
 import { Place } from "./place.ts";
-import { AGENT_NAMES } from "./programs.ts";
 
 /** What a shell, an option parser or a JSON reader could take for something else. */
 const ODD = "--help \"quoted\" 'single' $HOME `date` \\n é漢😀 zebra7\n\n\n-x\n  indented\nthe last line";

@@ -2,8 +2,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Permission } from "../../src/core/agents/profile.ts";
-import type { AgentName } from "./programs.ts";
+import type { AgentName, Permission } from "../../src/core/agents/profile.ts";
 
 export type Login = "api_key" | "subscription";
 

@@ -1,8 +1,8 @@
 // What is tried with every agent program: what the fake API answers, and what a run that meets it is judged as.
 
+import type { AgentName } from "../../src/core/agents/profile.ts";
 import type { Outcome } from "../../src/core/agents/stream/happening.ts";
 import type { Turn } from "./fake-api/turn.ts";
-import type { AgentName } from "./programs.ts";
 import type { Login } from "./sandbox.ts";
 
 export type Scenario = {

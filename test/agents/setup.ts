@@ -1,7 +1,8 @@
 // Before the first test: the programs are there, or it is said why one is not; its own tests then fail, the others go on.
 
+import { AGENT_NAMES } from "../../src/core/agents/profile.ts";
 import { binFolder, cacheFolder, install } from "./install.ts";
-import { AGENT_NAMES, versionsOf } from "./programs.ts";
+import { versionsOf } from "./programs.ts";
 
 export default async function setup(): Promise<void> {
 	for (const name of AGENT_NAMES) {

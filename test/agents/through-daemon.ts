@@ -1,7 +1,8 @@
 // What has to be seen of an agent program behind a daemon: the suites, run for both versions of each of them by <name>.real.ts.
 
 import { describe } from "vitest";
-import { type AgentName, versionsOf } from "./programs.ts";
+import type { AgentName } from "../../src/core/agents/profile.ts";
+import { versionsOf } from "./programs.ts";
 import { faults } from "./suites/faults.ts";
 import { limits } from "./suites/limits.ts";
 import { questions } from "./suites/questions.ts";

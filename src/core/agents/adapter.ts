@@ -31,7 +31,7 @@ export type Adapter = {
 	record?: SessionRecord;
 };
 
-export type StartEnvironment = {
+type StartEnvironment = {
 	/** The run's variables so far. */
 	env: Readonly<Record<string, string>>;
 	/** The variables among them that belong to the run's account: nothing may override these. */
@@ -48,7 +48,7 @@ export type StartEnvironment = {
 	mcp: McpEquipment;
 };
 
-export type StderrRetries = {
+type StderrRetries = {
 	/** The message in one line of stderr. */
 	words(line: string): string;
 	/**

@@ -8,6 +8,7 @@ export const FORMATS = ["claude", "codex", "gemini", "opencode", "command"] as c
 export type Format = (typeof FORMATS)[number];
 
 /** The built-in agents. */
+export type AgentName = Exclude<Format, "command">;
 export const AGENT_NAMES = FORMATS.filter((name) => name !== "command");
 
 export const PERMISSIONS = ["ask", "edit", "full"] as const;

@@ -1,11 +1,11 @@
 // Limits: too many requests, a plan's quota, a login that is refused, no money left.
 
 import { expect, test } from "vitest";
+import type { AgentName } from "../../../src/core/agents/profile.ts";
 import { windowEnd } from "../../../src/core/time/window.ts";
 import { until } from "../../make/daemon.ts";
 import { usageFor } from "../charges.ts";
 import { MARGIN_MS, POOL } from "../daemon.ts";
-import type { AgentName } from "../programs.ts";
 import { bodiesOf, isNewest, openStand, type Tried, times } from "./stand.ts";
 
 /** Long enough for a program to start twice over meanwhile; none waits for it by itself. */

@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
+import type { AgentName } from "../../../src/core/agents/profile.ts";
 import { until } from "../../make/daemon.ts";
 import { makeRepository, type Repository } from "../../make/repository.ts";
 import { costOf, tokensOf } from "../charges.ts";
@@ -10,7 +11,7 @@ import type { FakeApi } from "../fake-api/server.ts";
 import { sum, type Turn } from "../fake-api/turn.ts";
 import { cacheFolder } from "../install.ts";
 import { Place } from "../place.ts";
-import { type AgentName, newestOf } from "../programs.ts";
+import { newestOf } from "../programs.ts";
 import type { Allowed } from "../sandbox.ts";
 
 /** The repo of a stand, as jobs name it. */

@@ -4,10 +4,10 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import type { AgentName } from "../../../src/core/agents/profile.ts";
 import { runProgram } from "../../../src/host/program.ts";
 import { until } from "../../make/daemon.ts";
 import { usageFor } from "../charges.ts";
-import type { AgentName } from "../programs.ts";
 import { MODELS } from "../sandbox.ts";
 import { bodiesOf, isNewest, openStand, REPO, type Stand, type Tried } from "./stand.ts";
 

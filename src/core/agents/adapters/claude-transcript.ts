@@ -43,7 +43,7 @@ export function callsInTranscript(texts: readonly string[], since: number): Map<
  * For a run that was interrupted: completes the calls it printed with the usage in the session files. If the run had printed a sum before, only the calls
  * printed after that sum count.
  */
-export function withRecordedCalls(reading: Reading, recorded: ReadonlyMap<string, { used: Used; isNew: boolean }>): Reading {
+function withRecordedCalls(reading: Reading, recorded: ReadonlyMap<string, { used: Used; isNew: boolean }>): Reading {
 	const latest = new Map(reading.calls.latest);
 	for (const [id, { used, isNew }] of recorded) {
 		const seen = latest.get(id);

@@ -66,7 +66,7 @@ export function usedInRollout(text: string, since: number, before: Used | null):
 }
 
 /** Adds the usage from the session file to a run that was interrupted before it printed a sum. */
-export const withRollout = (reading: Reading, found: RolloutUsage | null): Reading =>
+const withRollout = (reading: Reading, found: RolloutUsage | null): Reading =>
 	found === null
 		? reading
 		: { ...reading, total: { scope: "session", used: found.mark, own: found.counted }, calls: { ...reading.calls, older: found.late } };

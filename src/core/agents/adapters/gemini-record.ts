@@ -42,5 +42,5 @@ export function usedInGeminiRecords(texts: readonly string[], since: number): Us
 }
 
 /** Adds the usage from the session files to a run that was interrupted before it printed a sum. */
-export const withGeminiRecords = (reading: Reading, used: Used | null): Reading =>
+const withGeminiRecords = (reading: Reading, used: Used | null): Reading =>
 	reading.total !== null || used === null ? reading : { ...reading, total: { scope: "process", used } };
