@@ -16,6 +16,7 @@
 //
 // The exit code alone never decides, neither 0 nor any other.
 
+import { lastLine } from "../input/storable.ts";
 import type { ExitKind } from "../job.ts";
 import { closing, closingQuestion, type RunFindings, refused } from "./closing.ts";
 import { ADAPTERS } from "./index.ts";
@@ -83,7 +84,7 @@ const TIMED_OUT = 124;
 export function judge(format: Format, read: Reading, exit: Exit, about: About): Judgement {
 	const reading = ADAPTERS[format].withStderr?.(read, about.stderr, about.now) ?? read;
 	const { delta, total } = settleUsage(reading, about.before);
-	const stderr = lastLine(about.stderr);
+	const stderr = short(lastLine(about.stderr), 1000);
 	const found = verdict(format, reading, exit, about, stderr);
 	const outcome = found.outcome;
 	const limit = outcome === "limited" ? momentOr(limitEnd(reading, about, found.message) ?? 0) : null;
@@ -214,19 +215,11 @@ function delayOf({ trouble, retry }: Reading, { stderr, waited }: About, text: s
 	return delayIn(text) ?? trouble?.retry_after_ms ?? retry?.retry_after_ms ?? waited?.retry_after_ms ?? delayIn(stderr) ?? null;
 }
 
-function lastLine(text: string): string {
-	const lines = text.split(/[\r\n]+/).filter((line) => line.trim() !== "");
-	return plain(lines.at(-1) ?? "");
-}
-
 /** The line that names the cause: the last line of a stack trace says nothing. */
 function lineAbout(cause: Cause, stderr: string): string {
 	const lines = stderr.split(/[\r\n]+/).filter((line) => causeOfText(line) === cause);
-	return plain(lines.at(-1) ?? "");
+	return short(lastLine(lines.at(-1) ?? ""), 1000);
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
-const plain = (line: string) => short(line.replace(/\u001b\[[0-9;]*m/g, "").trim(), 1000);
 
 /** The exit kind for the scheduler. A transient error counts as a crash, after which agents are retried. */
 export function exitKindFor(outcome: Outcome, judgedBy: "output" | "exit code"): ExitKind {

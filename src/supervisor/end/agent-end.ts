@@ -23,10 +23,11 @@ import { NOTHING, type Used } from "../../core/agents/stream/happening.ts";
 import { countIn } from "../../core/agents/stream/json.ts";
 import { notUnderstoodWords, type Program } from "../../core/agents/stream/not-understood.ts";
 import type { Reading } from "../../core/agents/stream/reading.ts";
+import { lastLine, oneLine, storable } from "../../core/input/storable.ts";
 import { type AgentRun, judgeRun, readAll } from "../agent.ts";
 import type { SupervisorContext } from "../context.ts";
 import { folderOf, type LiveRun } from "../run.ts";
-import { endingOf, lastLine, type Over, oneLine, storable } from "./exit.ts";
+import { endingOf, type Over } from "./exit.ts";
 import { sessionRecords } from "./session-records.ts";
 
 /** Reasons come at the end of stderr, after stack traces that can be long. */
@@ -35,7 +36,7 @@ const STDERR_BYTES = 64 * 1024;
 /** Judges the output of an agent's run; any other run is judged by its exit alone. Never rejects. */
 export async function concluded(context: SupervisorContext, run: LiveRun, seen: Over): Promise<RunEnd> {
 	const tail = tailOf(context, run, "stderr", STDERR_BYTES);
-	const plain = endingOf(run, seen, () => lastLine(tail.slice(-4096)));
+	const plain = endingOf(run, seen, () => lastLine(tail));
 	const { agent } = run;
 	if (agent === null) return plain;
 	try {
@@ -204,7 +205,10 @@ export function tailOf({ disk }: SupervisorContext, { dir }: { dir: string }, st
 	const text = disk.readAt(path, Math.max(0, size - bytes), bytes);
 	// Skip the bytes of a character that the cut went through.
 	const first = text.findIndex((byte) => byte < 0x80 || byte >= 0xc0);
-	return new TextDecoder().decode(text.subarray(Math.max(0, first)));
+	const tail = new TextDecoder().decode(text.subarray(Math.max(0, first)));
+	// Skip the rest of a line that the cut went through: it would look like a line of its own.
+	const whole = size > bytes ? tail.slice(tail.indexOf("\n") + 1) : tail;
+	return whole.trim() === "" ? tail : whole;
 }
 
 /** What the session had used before this run, by the outcome.json of the last run that recorded it; null if none did. */

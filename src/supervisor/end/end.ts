@@ -2,6 +2,7 @@
 
 import { troubleOf } from "../../contracts/disk.ts";
 import type { RunEnd } from "../../contracts/scheduler.ts";
+import { lastLine, oneLine } from "../../core/input/storable.ts";
 import type { ExitKind } from "../../core/job.ts";
 import { withVerdict } from "../../core/runs/verdict.ts";
 import { forget, isOvertaken, type SupervisorContext } from "../context.ts";
@@ -9,7 +10,7 @@ import { hold } from "../freeze.ts";
 import { boundLogs } from "../logs/log-limit.ts";
 import type { LiveRun } from "../run.ts";
 import { accountOf, concluded, tailOf } from "./agent-end.ts";
-import { endedForLease, endingOf, lastLine, type Over, oneLine, TAIL_BYTES } from "./exit.ts";
+import { endedForLease, endingOf, type Over, TAIL_BYTES } from "./exit.ts";
 import { handOverWords, leftWordsOf } from "./left-words.ts";
 
 const RETRY_FIRST_MS = 100;

@@ -3,7 +3,7 @@
 //   seen                         exit_kind        message
 //   program could not start      launch_failed    why
 //   exit code 0                  completed        –
-//   another exit code            failed           the last line of its stderr
+//   another exit code            failed           the last line of its stderr that is not indented
 //   a usual signal               crashed          which, and that line
 //   no process, no exit          lost             "scheduler recovery"
 //   ended for its host's lease   lost             "scheduler recovery", and why
@@ -14,8 +14,6 @@ import { oneLine } from "../../core/input/storable.ts";
 import type { ExitKind } from "../../core/job.ts";
 import type { Exited, Gone } from "../../core/runs/sighting.ts";
 import type { LiveRun } from "../run.ts";
-
-export { MESSAGE_MAX, oneLine, storable } from "../../core/input/storable.ts";
 
 /** Bytes at the end of a log in which its last line is looked for. */
 export const TAIL_BYTES = 4096;
@@ -45,16 +43,6 @@ export function endingOf(run: LiveRun, seen: Over, stderrTail: () => string): Ru
 /** True if the job is to blame: it names the program, and its folder unless it works in a worktree. A missing worktree is not the job's fault. */
 const isOwnFault = (missing: "program" | "folder" | undefined, { housed }: LiveRun): boolean =>
 	missing === "program" || (missing === "folder" && !housed);
-
-/** The last line that is not blank. */
-export function lastLine(text: string): string {
-	const lines = text.split(/[\r\n]+/);
-	for (let index = lines.length - 1; index >= 0; index--) {
-		const line = oneLine(lines[index] as string);
-		if (line !== "") return line;
-	}
-	return "";
-}
 
 /** The end of a run that its host stopped because it could not renew its lease. How the program reacted to the signal does not count. */
 export const endedForLease = ({ job, token, session, usage }: RunEnd): RunEnd => ({

@@ -3,11 +3,12 @@
 
 import { type Before, CUT_OFF } from "../../core/agents/continuing.ts";
 import { OUTCOMES } from "../../core/agents/stream/happening.ts";
+import { storable } from "../../core/input/storable.ts";
 import { EXIT_KINDS, type Job } from "../../core/job.ts";
 import { type EarlierAttempt, lastLines } from "../../core/recipes/prompt-context.ts";
 import type { SupervisorContext } from "../context.ts";
 import { accountIn } from "../end/agent-end.ts";
-import { storable, TAIL_BYTES } from "../end/exit.ts";
+import { TAIL_BYTES } from "../end/exit.ts";
 import { folderOf, type LiveRun } from "../run.ts";
 
 type Answered = { asked?: Job["asked"] | null; answer?: Job["answer"] | null };

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { lastLine, MESSAGE_MAX, oneLine } from "./exit.ts";
+import { lastLine, MESSAGE_MAX, oneLine } from "./storable.ts";
 
 describe("the last line", () => {
 	test.each([
@@ -13,6 +13,10 @@ describe("the last line", () => {
 		["50%\r75%\r100%", "100%"],
 		["\u001b[1;31merror\u001b[0m: \u001b]8;;http://x\u0007link\u001b]8;;\u0007\n", "error: link"],
 		["a\u0000b\u0007c", "a b c"],
+		["sluice: there is no job 7\n  sluice list shows the jobs\n", "sluice: there is no job 7"],
+		["\u001b[31merror\u001b[0m: bad\n\u001b[2m  try this\u001b[0m\n\n", "error: bad"],
+		["Exception in thread main\n\tat a.b(C.java:1)\n\tat a.c(C.java:2)\n", "Exception in thread main"],
+		["  one\n  two\n", "two"],
 	])("of %j is %j", (text, line) => {
 		expect(lastLine(text)).toBe(line);
 	});
