@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { NODE_FLAGS } from "../src/api/auto-start.ts";
 import { type Client, connect } from "../src/api/client.ts";
+import { NODE_FLAGS } from "../src/api/daemon-process.ts";
 import { socketOf } from "../src/api/socket-path.ts";
 import type { Bench } from "./row.ts";
 

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpath
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startDaemon } from "../../src/api/auto-start.ts";
 import { type Client, connect } from "../../src/api/client.ts";
 import type { EventDocument } from "../../src/api/documents.ts";
 import type { MethodName, Params, Result } from "../../src/api/protocol.ts";
 import { socketOf } from "../../src/api/socket-path.ts";
+import { startDaemon } from "../../src/cli/auto-start.ts";
 
 type Daemon = { client: Client; pid: number; port: number };
 

@@ -48,7 +48,7 @@ export type CommandSpec = {
 	examples: readonly (readonly [line: string, says: string])[];
 	/** Not in help: for our own scripts. */
 	hidden?: true;
-	load(): Promise<{ run(call: Call, io: Io): Promise<number | undefined> }>;
+	load(): Promise<{ run: CommandRun }>;
 };
 
 export type Value = true | string | number | readonly string[];
@@ -86,13 +86,23 @@ export class Call {
 		return this.#option(name) === true;
 	}
 	text(name: string): string | undefined {
-		return this.#option(name) as string | undefined;
+		const value = this.#option(name);
+		return typeof value === "string" ? value : undefined;
+	}
+	/** One of the option's declared choices. */
+	choice<const T extends string>(name: string, choices: readonly T[]): T | undefined {
+		const value = this.text(name);
+		const found = choices.find((one) => one === value);
+		if (value !== undefined && found === undefined) throw new Error(`${this.command.name} does not expect --${name} ${value}`);
+		return found;
 	}
 	number(name: string): number | undefined {
-		return this.#option(name) as number | undefined;
+		const value = this.#option(name);
+		return typeof value === "number" ? value : undefined;
 	}
 	list(name: string): readonly string[] {
-		return (this.#option(name) as readonly string[] | undefined) ?? [];
+		const value = this.#option(name);
+		return typeof value === "object" ? value : [];
 	}
 	/** Whether the option was given at all. */
 	has(name: string): boolean {
@@ -104,9 +114,31 @@ export class Call {
 	}
 	/** A required argument; parsing has made sure that it is there. */
 	arg(name: string): string {
-		return this.args(name)[0] as string;
+		const [value] = this.args(name);
+		if (value === undefined) throw new Error(`${this.command.name} was parsed without ${name}`);
+		return value;
 	}
 }
+
+/** Without what is undefined: a field of a job that was not given is left out. */
+export const given = <T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } => {
+	const kept: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
+	for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key] as Exclude<T[typeof key], undefined>;
+	return kept;
+};
+
+/** What a command's file exports as `run`: resolves with an exit code, undefined is 0. */
+export type CommandRun = (call: Call, io: Io) => Promise<number | undefined>;
+
+/** The `run` of a noun with several commands: `lane set` is done by `set`. */
+export const byVerb =
+	(verbs: Readonly<Record<string, CommandRun>>): CommandRun =>
+	(call, io) => {
+		const verb = call.command.name.slice(call.command.name.indexOf(" ") + 1);
+		const run = verbs[verb];
+		if (!run) throw new Error(`nothing does ${call.command.name}`);
+		return run(call, io);
+	};
 
 /** Options that every command takes, anywhere before `--`. */
 export const GLOBAL_OPTIONS = [

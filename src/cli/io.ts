@@ -1,61 +1,21 @@
 // What a command works with: the connection to the daemon, opened when it is first needed, and the ways to print.
 
 import { isAbsolute, resolve } from "node:path";
-import type { MoveWish } from "../api/auto-start.ts";
+import type { Client } from "../api/client.ts";
+import type { DaemonModule, StartRequest } from "../api/daemon-module.ts";
+import type { MethodName, Params, Result } from "../api/protocol.ts";
 import { writeJson } from "../core/text/json-text.ts";
 import { CliFailure, usage } from "./failure.ts";
 import type { Printer, Stream } from "./printing/print.ts";
 
-export type AnswerDocument = Record<string, unknown>;
+/** The daemon may be of another version than the command: its document then has keys that are unknown here, or lacks some. */
+export type DaemonConnection = Pick<Client, "call" | "close" | "closed">;
 
-export type DaemonConnection = {
-	/** Returns the result. Rejects with an error that has `code`, `message` and perhaps `hint`. */
-	call(method: string, params: AnswerDocument): Promise<AnswerDocument>;
-	close(): void;
-	/** Resolves when the connection is closed, for any reason. */
-	readonly closed: Promise<void>;
-};
+/** Parameters may be left out where the method requires none. */
+type With<M extends MethodName> = Partial<Params<M>> extends Params<M> ? [params?: Params<M>] : [params: Params<M>];
 
-/** `port` null: no HTTP; undefined: as configured. */
-type DaemonOptions = {
-	home: string;
-	port: number | null | undefined;
-	store: string | undefined;
-	name: string | undefined;
-	labels: readonly string[];
-	/** `off`: the daemon finds live runs, but starts no new ones. */
-	claims?: "off";
-	/** `accept`: the daemon starts even if acknowledged work is missing from its store. */
-	loss?: "accept";
-};
-
-/** The daemon in this process, once it serves. */
-type ServingDaemon = {
-	port: number | null;
-	/** Why there is no HTTP, or why it has another port than configured. */
-	httpProblem: string | null;
-	/** As RPC method `session.code`. */
-	signInCode(role: "operator" | "viewer"): string;
-};
-
-/** Functions that need the daemon's own code: loaded only by commands that use them. */
-export type DaemonModule = {
-	/** Runs a daemon in this process; resolves with its exit code when it has ended. */
-	serve(options: DaemonOptions & { ready?: (daemon: ServingDaemon) => void }): Promise<number>;
-	/** Starts a daemon in the background; resolves when it answers. */
-	start(options: DaemonOptions): Promise<void>;
-	/** Installs the daemon as a service of the user; returns what was done. */
-	install(options: DaemonOptions): Promise<string[]>;
-	/** The answers of `config.check` and `doctor.run`, without a daemon. */
-	checkConfig(home: string): Promise<AnswerDocument>;
-	/** The answer of `config.set`, or of `config.unset` without a value. */
-	changeConfig(home: string, key: string, value?: string): Promise<AnswerDocument>;
-	doctor(home: string, store?: string | null): Promise<AnswerDocument>;
-	/** Writes a snapshot of the home's queue to a file. */
-	backup(request: { home: string; file: string }): Promise<AnswerDocument>;
-	/** Moves everything from one store to another. */
-	migrateStore(wish: MoveWish): Promise<AnswerDocument>;
-};
+/** The daemon's own code, and how to start it in the background; `start` resolves when the daemon answers. */
+export type DaemonCode = DaemonModule & { start(options: StartRequest): Promise<void> };
 
 /** The environment of the program; tests pass in their own. */
 export type CliEnvironment = {
@@ -75,7 +35,7 @@ export type CliEnvironment = {
 	user(): string;
 	/** The home folder: as given, else SLUICE_HOME, else ~/.sluice. */
 	homeOf(given: string | undefined): string;
-	daemon(): Promise<DaemonModule>;
+	daemon(): Promise<DaemonCode>;
 	/** The job of the run that we are called from, if the request goes to its daemon. */
 	insideOf(home: string | undefined): number | undefined;
 	/** Called before a signal ends the program, with the exit code for it. */
@@ -94,15 +54,15 @@ export type Io = {
 	quiet: boolean;
 	home: string | undefined;
 	/** Sends a request to the daemon, which is started if it does not run. */
-	ask(method: string, params?: AnswerDocument): Promise<AnswerDocument>;
+	ask<M extends MethodName>(method: M, ...params: With<M>): Promise<Result<M>>;
 	/** Sends a request only to a running daemon; undefined if there is none. */
-	askIfRunning(method: string, params?: AnswerDocument): Promise<AnswerDocument | undefined>;
+	askIfRunning<M extends MethodName>(method: M, ...params: With<M>): Promise<Result<M> | undefined>;
 	/** Resolves when the daemon of the last request has gone. */
 	gone(): Promise<void>;
 };
 
 /** Prints the result as one JSON document, or for people. */
-export function answer(io: Io, document: AnswerDocument, human: () => void): void {
+export function answer(io: Io, document: unknown, human: () => void): void {
 	if (io.json) io.print.out(writeJson(document));
 	else human();
 }
@@ -125,10 +85,13 @@ export async function readAll(stream: AsyncIterable<Uint8Array | string>): Promi
 	return Buffer.concat(parts).toString("utf8");
 }
 
+/** The part of `Io` that reads settings. */
+export type AsksConfig = { ask(method: "config.get", params: { key: string }): Promise<Partial<Result<"config.get">>> };
+
 /** Undefined inside a run, which may add and read jobs, but not settings. */
-export async function settingOf(io: Io, key: string): Promise<unknown> {
+export async function settingOf(io: AsksConfig, key: string): Promise<unknown> {
 	try {
-		const { settings } = (await io.ask("config.get", { key })) as { settings?: { key: string; value: unknown }[] };
+		const { settings } = await io.ask("config.get", { key });
 		return settings?.find((one) => one.key === key)?.value;
 	} catch (error) {
 		if ((error as { code?: unknown }).code !== "unauthorised") throw error;

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LEFT_WORDS_FILE, type LeftWords, leftWordsText, MAX_LEFT_WORDS_BYTES, readLeftWords, withWord } from "../core/runs/left-words.ts";
-import type { AnswerDocument, Io } from "./io.ts";
+import type { Io } from "./io.ts";
 
 /** The file, or undefined if the environment does not name a run. */
 function fileOf({ world, home }: Io): string | undefined {
@@ -12,10 +12,10 @@ function fileOf({ world, home }: Io): string | undefined {
 }
 
 /** Throws if the folder is not writable. */
-export function leaveWords(io: Io, params: AnswerDocument): void {
+export function leaveWords(io: Io, said: { result: unknown } | { verdict: unknown; text?: unknown }): void {
 	const path = fileOf(io);
 	if (path === undefined) throw new Error("SLUICE_RUN_ID does not name a run");
-	write(path, withWord(found(path), "result" in params ? { result: params.result } : { verdict: params.verdict, text: params.text }));
+	write(path, withWord(found(path), "result" in said ? { result: said.result } : { verdict: said.verdict, text: said.text }));
 }
 
 /** The daemon has received a newer report of this kind: drop the one that was left before. */

@@ -2,12 +2,13 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { MethodName, Params, Result } from "../api/protocol.ts";
 import { COMMANDS } from "./catalogue.ts";
 import type { Call, CommandSpec } from "./command.ts";
 import { inTypedWords } from "./command-line/field-words.ts";
 import { type Globals, type Parsed, parse } from "./command-line/parse.ts";
 import { CliFailure, EXIT, exitOf, failureOf } from "./failure.ts";
-import type { AnswerDocument, CliEnvironment, DaemonConnection, Io } from "./io.ts";
+import type { CliEnvironment, DaemonConnection, Io } from "./io.ts";
 import { createPrinter, type Printer } from "./printing/print.ts";
 import { printable } from "./printing/sequences.ts";
 
@@ -90,7 +91,7 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: CliEnviron
 }
 
 /** Methods that are repeated with the next daemon if one goes away in the middle: they only read, or are idempotent. */
-export const AGAIN: readonly string[] = [
+export const AGAIN: readonly MethodName[] = [
 	"job.wait",
 	"job.logs",
 	"job.list",
@@ -115,7 +116,7 @@ const READS = /^(?:status|list|show|why|history|graph|version|doctor|\w+ (?:list
 /** Whether giving up loses nothing: the command only reads, and was not asked to stay. */
 const mayGiveUp = (line: Call): boolean => READS.test(line.command.name) && !(line.command.name === "status" && line.flag("watch"));
 /** Methods that the daemon answers late on purpose. */
-const HELD = ["job.wait", "job.logs"];
+const HELD: readonly MethodName[] = ["job.wait", "job.logs"];
 
 /** The jobs themselves are not affected: running ones continue, and the command can be repeated. */
 const goneAway = (why: string) => new CliFailure("daemon_gone", why, "jobs that run go on; sluice up starts a daemon, then try again");
@@ -172,11 +173,11 @@ function createIo(globals: Globals, world: CliEnvironment, print: Printer, conne
 		return opening;
 	};
 	const saySilent = silenceNotice(globals, world, print);
-	const call = async (connection: DaemonConnection, method: string, params: AnswerDocument) => {
+	const call = async <M extends MethodName>(connection: DaemonConnection, method: M, params: Params<M> | undefined): Promise<Result<M>> => {
 		// A line on stderr would spoil the screen of top.
 		const isQuiet = HELD.includes(method) || command === "top";
 		const said = isQuiet ? () => {} : world.after(SILENT_MS, saySilent);
-		const asked = connection.call(method, { ...params, by: world.user() });
+		const asked = connection.call(method, { ...params, by: world.user() } as Params<M>);
 		if (!mayGiveUp(line)) return asked.finally(said);
 		let left = () => {};
 		const givenUp = new Promise<never>((_, reject) => {
@@ -194,7 +195,7 @@ function createIo(globals: Globals, world: CliEnvironment, print: Printer, conne
 			throw goneAway(failureOf(error).message);
 		});
 	};
-	const ask = async (method: string, params: AnswerDocument): Promise<AnswerDocument> => {
+	const ask = async <M extends MethodName>(method: M, params: Params<M> | undefined): Promise<Result<M>> => {
 		for (let tries = 0; ; tries++) {
 			const connection = (await open) ?? (await next(tries));
 			try {
@@ -214,8 +215,8 @@ function createIo(globals: Globals, world: CliEnvironment, print: Printer, conne
 		json: globals.json,
 		quiet: globals.quiet,
 		home: globals.home,
-		ask: (method, params = {}) => ask(method, params),
-		askIfRunning: async (method, params = {}) => {
+		ask: (method, ...[params]) => ask(method, params),
+		askIfRunning: async (method, ...[params]) => {
 			const connection = (await open) ?? (await reach("if_running"));
 			return connection && call(connection, method, params);
 		},

@@ -1,18 +1,12 @@
 // Waits until jobs have ended, with progress on stderr meanwhile.
 
-import type { ExitKind } from "../core/job.ts";
-import type { AnswerDocument, Io } from "./io.ts";
+import type { WaitedJob } from "../api/protocol/job.ts";
+import type { Io } from "./io.ts";
 import { labelOf, launchWords, statusWords } from "./printing/job-lines.ts";
 import { paintStatus } from "./printing/print.ts";
 import { printable, tame } from "./printing/sequences.ts";
 import { durationWords } from "./times.ts";
 
-type WaitedJob = { id: number; status: string; exit_code: number | null; exit_kind: ExitKind | null } & {
-	/** An older daemon does not send it. */
-	name?: string | null;
-	end_reason?: string | null;
-	last_failure?: string | null;
-};
 export type Waited = { done: boolean; jobs: WaitedJob[] };
 
 /** How long one request stays open: the daemon reports an end at once, other changes after this. */
@@ -21,7 +15,7 @@ const ROUND_MS = 5000;
 const LIVELY_MS = 1000;
 
 /** What is waited for: given jobs, or all of a scope, including jobs that are added meanwhile. */
-export type WaitScope = { ids: readonly (number | string)[] } | { batch: string } | { lane: string } | { all: true };
+export type WaitScope = { ids: (number | string)[] } | { batch: string } | { lane: string } | { all: true };
 
 /** `timeoutMs` undefined: forever. */
 export async function waitFor(io: Io, scope: WaitScope, timeoutMs: number | undefined): Promise<Waited> {
@@ -34,7 +28,7 @@ export async function waitFor(io: Io, scope: WaitScope, timeoutMs: number | unde
 	let longest = 0;
 	const known = new Map<number, WaitedJob>();
 	/** For a scope, first all jobs are requested, then the open ones; once these have ended, all once more. */
-	let asks: AnswerDocument = scope;
+	let asks: WaitScope = scope;
 	for (;;) {
 		const left = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs - (world.now() - from);
 		const round = Math.max(0, Math.min(left, longest));
@@ -57,9 +51,9 @@ export async function waitFor(io: Io, scope: WaitScope, timeoutMs: number | unde
 }
 
 /** Clears the progress line before an error is printed. */
-async function asked(io: Io, asks: AnswerDocument, round: number, clear: () => void): Promise<Waited> {
+async function asked(io: Io, asks: WaitScope, round: number, clear: () => void): Promise<Waited> {
 	try {
-		return (await io.ask("job.wait", { ...asks, timeout_ms: round })) as Waited;
+		return await io.ask("job.wait", { ...asks, timeout_ms: round });
 	} catch (error) {
 		clear();
 		throw error;

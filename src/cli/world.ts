@@ -46,7 +46,7 @@ export function systemWorld(): CliEnvironment {
 		user: () => env.USER || env.LOGNAME || userInfo().username,
 		homeOf,
 		async daemon() {
-			const { loadDaemon, startDaemon } = await import("../api/auto-start.ts");
+			const { loadDaemon, startDaemon } = await import("./auto-start.ts");
 			return { ...(await loadDaemon()), start: ({ home, ...options }) => startDaemon(home, options) };
 		},
 		insideOf: (given) => (own(given) && /^[1-9]\d*$/.test(env.SLUICE_JOB_ID ?? "") ? Number(env.SLUICE_JOB_ID) : undefined),
@@ -109,7 +109,7 @@ async function reach(
 				client.close();
 				throw isLiving ? wrongToken(run) : error;
 			});
-		return client as DaemonConnection;
+		return client;
 	} catch (error) {
 		// A daemon that has just started may not have found its runs yet.
 		const isStarting = own !== undefined && error instanceof RpcError && error.code === "closed";
@@ -121,9 +121,9 @@ async function reach(
 		if (own)
 			throw new RpcError("the daemon of this run does not answer", null, { code: "no_daemon", hint: "it may be restarting: try again" });
 	}
-	const { startDaemon } = await import("../api/auto-start.ts");
+	const { startDaemon } = await import("./auto-start.ts");
 	await startDaemon(home);
-	return (await connect(socketOf(home))) as DaemonConnection;
+	return connect(socketOf(home));
 }
 
 /** Whether the run with this id (`7.2`) is live. False if the daemon does not say. */

@@ -1,7 +1,8 @@
-// The parts of the daemon's code that the command line needs, in one module that is loaded only when needed. See src/api/auto-start.ts.
+// The parts of the daemon's code that the command line needs, in one module that is loaded only when needed. See src/api/daemon-module.ts.
 
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { DaemonModule } from "../api/daemon-module.ts";
 import { shownSettings } from "../api/methods/config.ts";
 import { SILENT } from "../contracts/log.ts";
 import { SluiceError } from "../core/errors.ts";
@@ -11,21 +12,11 @@ import { localHost } from "../host/local.ts";
 import { type ConfigProblem, openConfigFile, problemsIn } from "./config/file.ts";
 import { SETTINGS, type Settings } from "./config/settings.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
-import { type BackupDocument, backUp } from "./service/backup.ts";
+import { backUp } from "./service/backup.ts";
 import { checkUp } from "./service/doctor.ts";
 import { installService } from "./service/install.ts";
-import { type MoveDocument, type MoveRequest, moveStore } from "./service/move-store.ts";
+import { moveStore } from "./service/move-store.ts";
 import { packageFolder } from "./version.ts";
-
-type Place = {
-	home: string;
-	port: number | null | undefined;
-	store?: string | undefined;
-	name?: string | undefined;
-	labels?: readonly string[] | undefined;
-	claims?: "off" | undefined;
-	loss?: "accept" | undefined;
-};
 
 /**
  * Runs a daemon in this process until it is asked to stop; resolves with the exit code.
@@ -36,7 +27,7 @@ type Place = {
  * | the second one | at once; exit 143 or 130                           |
  * | SIGHUP         | reads config.yml again                             |
  */
-export async function serve(options: Place & { echo?: (line: string) => void; ready?: (daemon: Daemon) => void }): Promise<number> {
+export const serve: DaemonModule["serve"] = async (options) => {
 	let daemon: Daemon | undefined;
 	let asked: "SIGTERM" | "SIGINT" | undefined;
 	const end = (signal: "SIGTERM" | "SIGINT") => {
@@ -54,9 +45,9 @@ export async function serve(options: Place & { echo?: (line: string) => void; re
 	} finally {
 		for (const [signal, call] of Object.entries(handlers)) process.off(signal, call);
 	}
-}
+};
 
-export const install = async ({ home, port }: Place): Promise<string[]> =>
+const install: DaemonModule["install"] = async ({ home, port }) =>
 	installService(process.platform, homedir(), {
 		home,
 		port,
@@ -65,17 +56,13 @@ export const install = async ({ home, port }: Place): Promise<string[]> =>
 		path: process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin",
 	});
 
-/** The answer of `config.check`, without a daemon. */
-export async function checkConfig(home: string): Promise<{ schema_version: number; ok: boolean; problems: ConfigProblem[] }> {
+export const checkConfig: DaemonModule["checkConfig"] = async (home) => {
 	const problems = problemsIn({ path: join(home, "config.yml"), env: process.env });
 	return { schema_version: 1, ok: problems.length === 0, problems };
-}
+};
 
-/**
- * The answer of `config.set`, or of `config.unset` when there is no value, without a daemon. For settings that take effect at the next start: the daemon may
- * even be unable to start before the change, because its store was moved.
- */
-export async function changeConfig(home: string, key: string, value?: string): Promise<Record<string, unknown>> {
+/** For settings that take effect at the next start: the daemon may even be unable to start before the change, because its store was moved. */
+const changeConfig: DaemonModule["changeConfig"] = async (home, key, value) => {
 	makeFolder(home);
 	const file = openConfigFile({ path: join(home, "config.yml"), env: process.env, host: localHost, log: SILENT });
 	try {
@@ -84,10 +71,10 @@ export async function changeConfig(home: string, key: string, value?: string): P
 	} finally {
 		file.close();
 	}
-}
+};
 
-/** The answer of `doctor.run`, without a daemon; `store` is checked instead of the configured one. */
-export async function doctor(home: string, store: string | null = null) {
+/** `store` is checked instead of the configured one. */
+export const doctor: DaemonModule["doctor"] = async (home, store = null) => {
 	const found = read(home);
 	const place = store ?? ("settings" in found ? (found.settings.store ?? join(home, "sluice.db")) : undefined);
 	const checks = await checkUp({
@@ -99,14 +86,14 @@ export async function doctor(home: string, store: string | null = null) {
 		env: process.env,
 	});
 	return { schema_version: 1, ok: checks.every(({ ok }) => ok), checks };
-}
+};
 
-export async function backup({ home, file }: { home: string; file: string }): Promise<BackupDocument> {
+const backup: DaemonModule["backup"] = async ({ home, file }) => {
 	const found = read(home);
 	return backUp({ home, file, store: "settings" in found ? found.settings.store : null });
-}
+};
 
-export const migrateStore = (request: MoveRequest): Promise<MoveDocument> => moveStore(request);
+export const cliModule: DaemonModule = { serve, install, checkConfig, changeConfig, doctor, backup, migrateStore: moveStore };
 
 const databaseIn = (found: { settings: Settings } | ConfigProblem): string | null =>
 	"settings" in found && found.settings.store !== null && isDatabase(found.settings.store) ? found.settings.store : null;

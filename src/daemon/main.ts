@@ -6,7 +6,7 @@
 import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import { RUN_VARIABLES } from "../api/auto-start.ts";
+import { RUN_VARIABLES } from "../api/daemon-process.ts";
 import { SluiceError } from "../core/errors.ts";
 import { serve } from "./cli-module.ts";
 import { homePath } from "./service/home.ts";

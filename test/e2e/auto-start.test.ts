@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startDaemon } from "../../src/api/auto-start.ts";
 import { type Client, connect } from "../../src/api/client.ts";
+import { startDaemon } from "../../src/cli/auto-start.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeProgram } from "../make/program.ts";
 

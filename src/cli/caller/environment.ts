@@ -3,7 +3,7 @@
 import { ALLOWED } from "../../core/input/environment.ts";
 import { matchesStars } from "../../core/text/stars.ts";
 import { usage } from "../failure.ts";
-import { type Io, settingOf } from "../io.ts";
+import { type AsksConfig, settingOf } from "../io.ts";
 
 /** Our own variables about the run that we are called from: a job gets its own. */
 const OURS = /^SLUICE_(?:JOB_ID|RUN_ID|ATTEMPT|STARTED_BY|SOCKET|TOKEN|MARK)$/;
@@ -16,7 +16,7 @@ export function capture(env: Record<string, string | undefined>, allowed: readon
 }
 
 /** The name patterns in force; costs one round trip on an open socket. */
-export async function allowedNames(io: Io): Promise<readonly string[]> {
+export async function allowedNames(io: AsksConfig): Promise<readonly string[]> {
 	const value = await settingOf(io, "env");
 	return Array.isArray(value) ? value.map(String) : ALLOWED;
 }

@@ -1,10 +1,10 @@
 // `--pin BRANCH`: the commit that the branch points to now, in the job's repo or else in the repository of the job's folder.
 
 import { usage } from "../failure.ts";
-import type { AnswerDocument, Io } from "../io.ts";
+import type { Io } from "../io.ts";
 
 /** `repo`: the value of `--repo`. `here`: the folder of a job without a repo. */
-export async function pinOf(text: string, repo: string | undefined, io: Io, here: string): Promise<AnswerDocument> {
+export async function pinOf(text: string, repo: string | undefined, io: Io, here: string): Promise<{ branch: string; commit: string }> {
 	const [, branch, commit] = /^(.+?)(?:@([0-9a-f]{4,64}))?$/.exec(text) ?? [];
 	if (branch === undefined) throw usage("--pin is empty");
 	if (commit !== undefined) return { branch, commit };
@@ -24,7 +24,7 @@ export async function pinOf(text: string, repo: string | undefined, io: Io, here
 }
 
 async function folderOf(name: string, io: Io): Promise<string> {
-	const { repo } = (await io.ask("repo.show", { name })) as { repo: { path: string | null } };
+	const { repo } = await io.ask("repo.show", { name });
 	if (repo.path === null) throw usage(`--pin: repo ${name} has no folder here to look into`, "write --pin BRANCH@COMMIT");
 	return repo.path;
 }

@@ -10,7 +10,7 @@ const NAME = {
 	take: "one",
 } as const;
 
-export const AGENTS: readonly CommandSpec[] = [
+export const AGENT: readonly CommandSpec[] = [
 	{
 		name: "agent list",
 		help: "Agents: installed where, which version, and whether their runs will be logged in.",

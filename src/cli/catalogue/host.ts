@@ -1,17 +1,17 @@
 // Descriptions of the `host` commands.
 
 import type { CommandSpec } from "../command.ts";
-import { REASON } from "./shared.ts";
+import { REASON } from "../command-line/shared-options.ts";
 
 const load = () => import("../commands/host.ts");
 const NAME = { name: "NAME", help: "The host.", take: "one", completes: "host" } as const;
 
-export const HOSTS: readonly CommandSpec[] = [
+export const HOST: readonly CommandSpec[] = [
 	{
 		name: "host list",
 		help: "Hosts that run jobs: their state, labels and runs.",
 		examples: [["sluice host list", "which machines are there"]],
-		load: () => import("../commands/nouns.ts"),
+		load,
 	},
 	{
 		name: "host show",

@@ -1,17 +1,16 @@
-// Descriptions of the commands for repos and for what their jobs leave behind.
+// Descriptions of the `repo` commands.
 
 import type { CommandSpec } from "../command.ts";
-import { ID } from "./shared.ts";
 
 const load = () => import("../commands/repo.ts");
 const NAME = { name: "NAME", help: "The repo.", take: "one" } as const;
 
-export const REPOS: readonly CommandSpec[] = [
+export const REPO: readonly CommandSpec[] = [
 	{
 		name: "repo list",
 		help: "Repos: where they are, how they merge, what is wrong with them.",
 		examples: [["sluice repo list", "which repos there are"]],
-		load: () => import("../commands/nouns.ts"),
+		load,
 	},
 	{
 		name: "repo show",
@@ -70,39 +69,3 @@ export const REPOS: readonly CommandSpec[] = [
 		load,
 	},
 ];
-
-export const DIFF: CommandSpec = {
-	name: "diff",
-	help: "What a job has changed, as a patch.",
-	more: ["From its worktree, committed or not; from its last run's folder when the worktree is gone."],
-	args: [ID],
-	examples: [["sluice diff 7 | less", "look before it is merged"]],
-	load: () => import("../commands/job/diff.ts"),
-};
-
-export const OPEN: CommandSpec = {
-	name: "open",
-	help: "The dashboard's link; or where a job works: its worktree, its branch, its agent's session.",
-	more: [
-		"The link signs in one page, once, within ten minutes, without a password: keep it to yourself. The page stays signed in until the daemon stops, or until it was not used for 12 hours.",
-		"Of a job with an agent's session it prints the line that goes on with it at a terminal. Where the worktree was removed, after a merge or by `prune`, the line first makes it again at its path, since agents find their sessions by their folder; and it is said how to remove it afterwards.",
-	],
-	args: [{ ...ID, take: "optional" }],
-	options: [{ name: "viewer", type: "flag", help: "The page can only look." }],
-	examples: [
-		["sluice open", "see everything in a browser"],
-		["sluice open --viewer", "for a screen on the wall"],
-		["sluice open 7", "where job 7 works"],
-		['cd "$(sluice open 7 -q)"', "go there"],
-	],
-	load: () => import("../commands/job/open.ts"),
-};
-
-export const PRUNE: CommandSpec = {
-	name: "prune",
-	help: "Remove worktrees of ended jobs; unsaved work goes to a rescue ref first.",
-	more: ["Worktrees of merged jobs go by themselves. What stays is named, with the reason."],
-	options: [{ name: "dry-run", type: "flag", help: "Only say what would be done." }],
-	examples: [["sluice prune --dry-run", "look first"]],
-	load: () => import("../commands/scheduler/prune.ts"),
-};

@@ -5,7 +5,7 @@ import type { CommandSpec } from "../command.ts";
 const load = () => import("../commands/run.ts");
 const INSIDE = "Only inside a run, which is known by SLUICE_TOKEN or by the calling process. Agents find the same as tools of sluice mcp.";
 
-export const VOICE: readonly CommandSpec[] = [
+export const RUN: readonly CommandSpec[] = [
 	{
 		name: "verdict",
 		help: "From inside a run: say how its work went, whatever exit code it will have.",

@@ -1,11 +1,46 @@
-// Descriptions of the commands that control the scheduler and its daemon.
+// Descriptions of the commands for the whole queue and its daemon.
 
 import type { CommandSpec } from "../command.ts";
-import { REASON, SCOPE, SCOPE_NAMES } from "./shared.ts";
+import { REASON, SCOPE, SCOPE_NAMES } from "../command-line/shared-options.ts";
 
-const PRESETS = ["cards", "town", "dag", "loops", "kernel"] as const;
-
-export const CONTROL: readonly CommandSpec[] = [
+export const SCHEDULER: readonly CommandSpec[] = [
+	{
+		name: "status",
+		help: "The queue, caps, holds and hosts at a glance.",
+		options: [{ name: "watch", type: "flag", help: "Keep running and refresh when something changes." }],
+		examples: [
+			["sluice status", "what is going on"],
+			["sluice status --json | jq .queued_ready", "one number of it"],
+		],
+		load: () => import("../commands/scheduler/status.ts"),
+	},
+	{
+		name: "forecast",
+		help: "When jobs and batches are likely to start and end, and which cap decides it.",
+		more: [
+			"Plays the queue forward with how long past runs took, and tells by when half and by when nine of ten such plays were done. It takes each run to end well.",
+			"With no past runs it says so, and so it does of jobs that wait for a person.",
+		],
+		options: [
+			{ name: "max-concurrent", type: "number", value: "N", help: "Assume this many concurrent runs; 0 is no cap." },
+			{ name: "lane", type: "list", value: "NAME:N", help: "What if this lane had this cap; none for no cap." },
+			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
+			{ name: "limit", type: "number", value: "N", help: "Show at most N jobs; 0 shows all. Default: 50." },
+		],
+		examples: [
+			["sluice forecast", "as things stand"],
+			["sluice forecast --max-concurrent 8 --lane code:6", "what more slots would bring"],
+			["sluice forecast --batch docs --json | jq .end", "when a batch will be done"],
+		],
+		load: () => import("../commands/scheduler/forecast.ts"),
+	},
+	{
+		name: "top",
+		help: "A live screen of all that runs and waits.",
+		more: ["Keys: j k or arrows select · w why · c cancel · p pause or resume · q quit."],
+		examples: [["sluice top", "watch, and act"]],
+		load: () => import("../commands/scheduler/top.ts"),
+	},
 	{
 		name: "up",
 		help: "Start the daemon here, in the foreground.",
@@ -123,65 +158,25 @@ export const CONTROL: readonly CommandSpec[] = [
 		load: () => import("../commands/scheduler/clear.ts"),
 	},
 	{
-		name: "init",
-		help: "Write a first configuration into the home.",
-		options: [{ name: "preset", type: "text", value: "NAME", help: "The defaults of another scheduler.", choices: PRESETS }],
-		examples: [
-			["sluice init", "with comments, everything at its default"],
-			["sluice init --preset loops", "lanes plan, spec, phase and code"],
-		],
-		load: () => import("../commands/init.ts"),
+		name: "gc",
+		help: "Delete ended jobs with their runs and logs.",
+		more: ["Never one that a job which has not ended still refers to, nor one whose merge is open."],
+		options: [{ name: "days", type: "number", value: "N", help: "Delete jobs that ended more than N days ago. Default: 7." }],
+		examples: [["sluice gc --days 30", "keep a month"]],
+		load: () => import("../commands/scheduler/gc.ts"),
 	},
 	{
-		name: "config get",
-		help: "One setting.",
-		args: [{ name: "KEY", help: "Such as max_concurrent or lanes.code.max.", take: "one" }],
-		examples: [["sluice config get max_concurrent", ""]],
-		load: () => import("../commands/config.ts"),
+		name: "prune",
+		help: "Remove worktrees of ended jobs; unsaved work goes to a rescue ref first.",
+		more: ["Worktrees of merged jobs go by themselves. What stays is named, with the reason."],
+		options: [{ name: "dry-run", type: "flag", help: "Only say what would be done." }],
+		examples: [["sluice prune --dry-run", "look first"]],
+		load: () => import("../commands/scheduler/prune.ts"),
 	},
 	{
-		name: "config set",
-		help: "Change a setting, in the file and at once; `port`, `store` and `host` count from the next start.",
-		args: [
-			{ name: "KEY", help: "Such as max_concurrent or lanes.code.max.", take: "one" },
-			{ name: "VALUE", help: "As it stands in YAML: 8, true, 30s, null, [a, b].", take: "one" },
-		],
-		examples: [
-			["sluice config set max_concurrent 8", "starts more at once"],
-			["sluice config set lanes.code.max null", "no cap"],
-		],
-		load: () => import("../commands/config.ts"),
-	},
-	{
-		name: "config unset",
-		help: "Take a setting out of the file: its default counts again.",
-		args: [{ name: "KEY", help: "Such as max_concurrent or lanes.code.max.", take: "one" }],
-		examples: [["sluice config unset max_concurrent", ""]],
-		load: () => import("../commands/config.ts"),
-	},
-	{
-		name: "config list",
-		help: "All settings.",
-		options: [{ name: "origin", type: "flag", help: "And where each comes from." }],
-		examples: [["sluice config list --origin", "default, file, flag or environment"]],
-		load: () => import("../commands/config.ts"),
-	},
-	{
-		name: "config check",
-		help: "Is the configuration file right?",
-		examples: [["sluice config check", "names the line of each mistake"]],
-		load: () => import("../commands/config.ts"),
-	},
-	{
-		name: "doctor",
-		help: "Look for what could be wrong on this machine.",
-		options: [
-			{ name: "store", type: "text", value: "URL", help: "Look at this database, too, instead of the one that the settings name." },
-		],
-		examples: [
-			["sluice doctor", "each finding says what to do"],
-			["sluice doctor --store postgres://sluice@db.example/sluice", "could this database be a store?"],
-		],
-		load: () => import("../commands/doctor.ts"),
+		name: "version",
+		help: "The version of this program, and of the daemon that runs.",
+		examples: [["sluice version", ""]],
+		load: () => import("../commands/scheduler/version.ts"),
 	},
 ];

@@ -1,18 +1,60 @@
-// sluice account show: one account in words, with everything that keeps runs from starting on it.
+// sluice account list, show, limit and clear.
 
 import type { AccountDocument } from "../../api/protocol/account.ts";
-import type { Call } from "../command.ts";
+import { byVerb, type Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";
+import { cap, count, field, type ListColumn, printList, time } from "../printing/list.ts";
 import { pairs, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
-import { instantOf, localTime, relative, withLocalTimes } from "../times.ts";
+import { durationOf, instantOf, localTime, relative, timeOf, withLocalTimes } from "../times.ts";
 
-export async function run(call: Call, io: Io): Promise<undefined> {
+export const run = byVerb({ list, show, limit, clear });
+
+const COLUMNS: readonly ListColumn<AccountDocument>[] = [
+	field("name", "ACCOUNT"),
+	{ title: "STATE", cell: ({ state }, { print }) => print.paint(state === "open" ? "green" : "yellow", plain(state).replaceAll("_", " ")) },
+	time("since", "SINCE"),
+	time("until", "ENDS"),
+	count("running"),
+	cap("max", "MAX"),
+	field("lanes"),
+	field("by"),
+	field("reason"),
+];
+const NONE = "no accounts; accounts.<name> in the configuration makes one, and agents without one have their own";
+
+async function list(_call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("account.list");
+	answer(io, document, () => printList(io, document.accounts, COLUMNS, NONE));
+}
+
+async function show(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("account.show", { name: call.arg("NAME") });
 	answer(io, document, () => {
-		for (const line of lines(document.account as AccountDocument, io)) io.print.out(line);
+		for (const line of lines(document.account, io)) io.print.out(line);
 	});
-	return undefined;
+}
+
+async function limit(call: Call, io: Io): Promise<undefined> {
+	const [until, span] = [call.text("until"), call.text("for")];
+	const document = await io.ask("account.limit", {
+		name: call.arg("NAME"),
+		...(until === undefined ? {} : { until: timeOf(until, "until", io.world.now()) }),
+		...(span === undefined ? {} : { retry_after_ms: durationOf(span, "for") }),
+		closed: call.text("closed"),
+	});
+	const { name, state, until: end } = document.account;
+	const at = instantOf(end);
+	answer(io, document, () =>
+		io.print.say(
+			state === "closed" ? `account ${name} is closed` : `account ${name} is limited${at === undefined ? "" : ` until ${localTime(at)}`}`,
+		),
+	);
+}
+
+async function clear(call: Call, io: Io): Promise<undefined> {
+	const name = call.arg("NAME");
+	answer(io, await io.ask("account.clear", { name }), () => io.print.say(`account ${name} is open`));
 }
 
 const STATES: Record<string, string> = {

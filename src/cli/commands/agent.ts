@@ -1,29 +1,27 @@
 // sluice agent list, show, judge.
 
 import { closeSync, openSync, readSync } from "node:fs";
-import type { AgentDocument, ProfileDocument } from "../../api/context.ts";
+import type { AgentDocument } from "../../api/context.ts";
 import { createJudging, type JudgedProfile } from "../../api/documents/judgement.ts";
 import { ADAPTERS, isFormat } from "../../core/agents/index.ts";
 import { FORMATS } from "../../core/agents/profile.ts";
 import { systemTimezone } from "../../host/local.ts";
 import { asCaller, newerWords } from "../caller/agents.ts";
 import { keyHints } from "../caller/handed-over.ts";
-import type { Call } from "../command.ts";
+import { byVerb, type Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { type AnswerDocument, absolutePath, answer, type Io } from "../io.ts";
+import { absolutePath, answer, type Io } from "../io.ts";
 import { shellWord } from "../printing/job-lines.ts";
 import { plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
 import { table } from "../printing/table.ts";
 
-export async function run(call: Call, io: Io): Promise<undefined> {
-	const verb = call.command.name.split(" ")[1];
-	if (verb === "judge") return judge(call, io);
-	if (verb === "show") return show(call, io);
+export const run = byVerb({ list, show, judge });
+
+async function list(_call: Call, io: Io): Promise<undefined> {
 	const listed = await io.ask("agent.list");
-	const agents = (listed.agents as AgentDocument[]).map((one) => asCaller(one, io.world.env));
-	const document: AnswerDocument = { ...listed, agents };
-	answer(io, document, () => {
+	const agents = listed.agents.map((one) => asCaller(one, io.world.env));
+	answer(io, { ...listed, agents }, () => {
 		const columns = [
 			{ title: "AGENT" },
 			{ title: "VERSION", shrink: 8 },
@@ -58,9 +56,9 @@ const loginWords = (found: boolean | null) => (found === null ? "" : found ? "ye
 
 async function show(call: Call, io: Io): Promise<undefined> {
 	const shown = await io.ask("agent.show", { name: call.arg("NAME") });
-	const { profile } = shown.agent as ProfileDocument;
-	const found = asCaller(shown.agent as ProfileDocument, io.world.env);
-	answer(io, { ...shown, agent: found } as AnswerDocument, () => {
+	const { profile } = shown.agent;
+	const found = asCaller(shown.agent, io.world.env);
+	answer(io, { ...shown, agent: found }, () => {
 		const { accounts, ...agent } = found;
 		const words = (argv: readonly string[]) => argv.map(shellWord).join(" ");
 		const rows: [string, string][] = [
@@ -114,7 +112,7 @@ const ruleWords = (rule: object): string =>
 		.join(", ");
 
 async function judge(call: Call, io: Io): Promise<undefined> {
-	const name = call.arg("NAME") as string;
+	const name = call.arg("NAME");
 	const [stdout, stderr, exit, format] = [call.text("stdout"), call.text("stderr"), call.number("exit"), call.text("format")];
 	// An unknown agent is reported before missing options.
 	const profile = await readAs(name, io);
@@ -133,8 +131,7 @@ async function judge(call: Call, io: Io): Promise<undefined> {
 			said = (said + bytes.toString("utf8")).slice(-KEPT);
 		});
 	const found = judging.end({ exit, stderr: said, now: io.world.now(), timezone: systemTimezone() });
-	const document: AnswerDocument = { schema_version: 1, ...found };
-	answer(io, document, () => {
+	answer(io, { schema_version: 1, ...found }, () => {
 		const { usage: used, ...rest } = found;
 		for (const [key, value] of [...Object.entries(rest), ["tokens", used.tokens] as const])
 			io.print.out(`${io.print.paint("dim", key.padEnd(14))} ${printable(String(value))}`);
@@ -146,9 +143,9 @@ async function judge(call: Call, io: Io): Promise<undefined> {
 async function readAs(name: string, io: Io): Promise<JudgedProfile> {
 	if (isFormat(name)) {
 		const here = await io.askIfRunning("agent.show", { name }).catch(() => undefined);
-		return here === undefined ? ADAPTERS[name].profile : (here.agent as ProfileDocument).profile;
+		return here === undefined ? ADAPTERS[name].profile : here.agent.profile;
 	}
-	return ((await io.ask("agent.show", { name })).agent as ProfileDocument).profile;
+	return (await io.ask("agent.show", { name })).agent.profile;
 }
 
 const KEPT = 64 * 1024;

@@ -1,54 +1,63 @@
 // sluice batch: progress of batches, and actions on all of their jobs.
 
 import type { BatchDocument } from "../../api/protocol/batch.ts";
-import type { Call } from "../command.ts";
-import { type AnswerDocument, answer, type Io } from "../io.ts";
-import { cellOf, columnOf, LIST_FIELDS, type ShownJob, shellWord, statusWords } from "../printing/job-lines.ts";
+import { dollars } from "../../core/ledger.ts";
+import { byVerb, type Call } from "../command.ts";
+import { answer, type Io } from "../io.ts";
+import { cellOf, columnOf, LIST_FIELDS, shellWord, statusWords } from "../printing/job-lines.ts";
 import { counted } from "../printing/print.ts";
 import { rangeWords } from "../printing/ranges.ts";
 import { printable } from "../printing/sequences.ts";
 import { table } from "../printing/table.ts";
-import { dollars } from "./noun-set.ts";
 import { gauge } from "./scheduler/status.ts";
 
-export async function run(call: Call, io: Io): Promise<undefined> {
-	const verb = call.command.name.split(" ")[1] as Verb;
-	const params: AnswerDocument = verb === "list" ? (call.flag("all") ? { all: true } : {}) : { name: call.arg("NAME") };
-	if (verb === "cancel" && call.has("reason")) params.reason = call.text("reason");
-	const document = await io.ask(`batch.${verb}`, params);
-	answer(io, document, () => TELL[verb](io, document, call));
-	return undefined;
+export const run = byVerb({ list, show, close, cancel, retry });
+
+async function list(call: Call, io: Io): Promise<undefined> {
+	const all = call.flag("all");
+	const document = await io.ask("batch.list", all ? { all } : {});
+	answer(io, document, () => {
+		if (document.batches.length > 0) printBatches(io, document.batches);
+		else io.print.say(all ? "no batches" : "no open batches; --all shows those that are done");
+	});
 }
 
-type Verb = "list" | "show" | "close" | "cancel" | "retry";
-
-const TELL: Record<Verb, (io: Io, document: AnswerDocument, call: Call) => void> = {
-	list(io, { batches }, call) {
-		if ((batches as BatchDocument[]).length > 0) printBatches(io, batches as BatchDocument[]);
-		else io.print.say(call.flag("all") ? "no batches" : "no open batches; --all shows those that are done");
-	},
-	show(io, { batch, jobs }) {
-		printBatches(io, [batch as BatchDocument]);
-		const rows = (jobs as ShownJob[]).map((job) => LIST_FIELDS.map((field) => cellOf(field, job, io.print.paint, io.world.now())));
+async function show(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("batch.show", { name: call.arg("NAME") });
+	answer(io, document, () => {
+		printBatches(io, [document.batch]);
+		const rows = document.jobs.map((job) => LIST_FIELDS.map((field) => cellOf(field, job, io.print.paint, io.world.now())));
 		io.print.out("");
 		for (const line of table(LIST_FIELDS.map(columnOf), rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
-	},
-	close(io, { batch }) {
-		const { name, open } = batch as BatchDocument;
-		io.print.say(open === 0 ? `batch ${name} is closed` : `batch ${name} closes when its last ${counted(open, "job")} ended`);
-	},
-	cancel(io, { cancelled, requested }) {
-		const [ended, asked] = [cancelled as number[], requested as number[]];
-		if (ended.length > 0) io.print.say(`cancelled: ${ended.join(", ")}`);
-		if (asked.length > 0) io.print.say(`asked to stop: ${asked.join(", ")}`);
-		if (ended.length + asked.length === 0) io.print.say("nothing to cancel: all of them had ended");
-	},
-	retry(io, { reset, skipped }) {
-		const again = reset as number[];
-		io.print.say(again.length === 0 ? "nothing to run again" : `run again: ${again.join(", ")}`);
-		for (const { job, reason } of skipped as { job: number; reason: string }[]) io.print.say(`left job ${job}: ${printable(reason)}`);
-	},
-};
+	});
+}
+
+async function close(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("batch.close", { name: call.arg("NAME") });
+	const { name, open } = document.batch;
+	answer(io, document, () =>
+		io.print.say(open === 0 ? `batch ${name} is closed` : `batch ${name} closes when its last ${counted(open, "job")} ended`),
+	);
+}
+
+async function cancel(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("batch.cancel", { name: call.arg("NAME"), reason: call.text("reason") });
+	const { cancelled, requested } = document;
+	answer(io, document, () => {
+		if (cancelled.length > 0) io.print.say(`cancelled: ${cancelled.join(", ")}`);
+		if (requested.length > 0) io.print.say(`asked to stop: ${requested.join(", ")}`);
+		if (cancelled.length + requested.length === 0) io.print.say("nothing to cancel: all of them had ended");
+	});
+}
+
+async function retry(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("batch.retry", { name: call.arg("NAME") });
+	const { reset, skipped } = document;
+	answer(io, document, () => {
+		io.print.say(reset.length === 0 ? "nothing to run again" : `run again: ${reset.join(", ")}`);
+		for (const { job, reason } of skipped) io.print.say(`left job ${job}: ${printable(reason)}`);
+	});
+}
 
 /** What becomes of a batch: an owned one stays open until its owner closes it. */
 const batchWords = (name: string, owned: boolean, state: string): string =>

@@ -1,44 +1,36 @@
 // sluice config: get, set, unset, list, check.
 
 import type { Setting } from "../../api/context.ts";
-import type { Call } from "../command.ts";
+import type { Result } from "../../api/protocol.ts";
+import { byVerb, type Call } from "../command.ts";
 import { EXIT } from "../failure.ts";
-import { type AnswerDocument, answer, type Io } from "../io.ts";
+import { answer, type Io } from "../io.ts";
 import { printable } from "../printing/sequences.ts";
 import { table } from "../printing/table.ts";
 
-export async function run(call: Call, io: Io): Promise<number | undefined> {
-	const verb = call.command.name.split(" ")[1] as "get" | "set" | "unset" | "list" | "check";
-	const { print } = io;
-	switch (verb) {
-		case "get": {
-			const document = await io.ask("config.get", { key: call.arg("KEY") });
-			const settings = document.settings as Setting[];
-			const [only] = settings;
-			answer(io, document, () => {
-				// A single value is data for scripts; a group is a table.
-				if (settings.length === 1 && only) print.out(valueWords(only.value));
-				else printSettings(io, settings, "plain");
-			});
-			return undefined;
-		}
-		case "set":
-		case "unset": {
-			const document = await change(call, io, verb);
-			answer(io, document, () => {
-				for (const { key, value } of document.settings as Setting[]) print.say(`${key} is ${valueWords(value)}`);
-				for (const note of (document.notes as string[] | undefined) ?? []) print.say(printable(note));
-			});
-			return undefined;
-		}
-		case "list": {
-			const document = await io.ask("config.list");
-			answer(io, document, () => printSettings(io, document.settings as Setting[], call.flag("origin") ? "origin" : "plain"));
-			return undefined;
-		}
-		case "check":
-			return check(io);
-	}
+export const run = byVerb({ get, set: change, unset: change, list, check });
+
+async function get(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("config.get", { key: call.arg("KEY") });
+	const [only, ...others] = document.settings;
+	answer(io, document, () => {
+		// A single value is data for scripts; a group is a table.
+		if (only && others.length === 0) io.print.out(valueWords(only.value));
+		else printSettings(io, document.settings, "plain");
+	});
+}
+
+async function change(call: Call, io: Io): Promise<undefined> {
+	const document: Partial<Result<"config.set">> = await changed(call, io);
+	answer(io, document, () => {
+		for (const { key, value } of document.settings ?? []) io.print.say(`${key} is ${valueWords(value)}`);
+		for (const note of document.notes ?? []) io.print.say(printable(note));
+	});
+}
+
+async function list(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("config.list");
+	answer(io, document, () => printSettings(io, document.settings, call.flag("origin") ? "origin" : "plain"));
 }
 
 /**
@@ -46,13 +38,12 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
  */
 const NEXT_START = /^(?:store|port|host(?:\.|$))/;
 
-async function change(call: Call, io: Io, verb: "set" | "unset"): Promise<AnswerDocument> {
-	const key = String(call.arg("KEY"));
-	const value = verb === "set" ? String(call.arg("VALUE")) : undefined;
-	const params: AnswerDocument = { key, ...(value === undefined ? {} : { value }) };
-	if (!NEXT_START.test(key)) return io.ask(`config.${verb}`, params);
-	const home = io.world.homeOf(io.home);
-	return (await io.askIfRunning(`config.${verb}`, params)) ?? (await io.world.daemon()).changeConfig(home, key, value);
+async function changed(call: Call, io: Io): Promise<Result<"config.set">> {
+	const key = call.arg("KEY");
+	const value = call.command.name === "config set" ? call.arg("VALUE") : undefined;
+	if (!NEXT_START.test(key)) return value === undefined ? io.ask("config.unset", { key }) : io.ask("config.set", { key, value });
+	const running = await (value === undefined ? io.askIfRunning("config.unset", { key }) : io.askIfRunning("config.set", { key, value }));
+	return running ?? (await io.world.daemon()).changeConfig(io.world.homeOf(io.home), key, value);
 }
 
 /** As written in the file. */
@@ -65,12 +56,10 @@ function printSettings({ print }: Io, settings: readonly Setting[], how: "plain"
 	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
 }
 
-type Problems = { ok: boolean; problems: { code: string; message: string; hint: string | null }[] };
-
 /** A stopped daemon cannot start with an invalid file: then the file is checked here. */
-async function check(io: Io): Promise<number | undefined> {
+async function check(_call: Call, io: Io): Promise<number | undefined> {
 	const document = (await io.askIfRunning("config.check")) ?? (await (await io.world.daemon()).checkConfig(io.world.homeOf(io.home)));
-	const { ok, problems } = document as Problems;
+	const { ok, problems } = document;
 	answer(io, document, () => {
 		if (ok) io.print.say("the configuration is right");
 		for (const { message, hint } of problems) {

@@ -148,7 +148,7 @@ describe("controlling", () => {
 		expect((await none.run("down --stop-runs")).err).toBe("no daemon is running, and no run is left\n");
 		const down = async (running: number, options = "") => {
 			const leaving = { call: async () => ({ schema_version: 1, stopping: true, running }), close() {}, closed: Promise.resolve() };
-			return (await none.run(`down ${options}`, { connect: async () => leaving })).err;
+			return (await none.run(`down ${options}`, { connect: async () => leaving as never })).err;
 		};
 		expect(await down(0)).toBe("stopping …\nstopped\n");
 		expect(await down(0, "--stop-runs")).toBe("stopping …\nstopped\n");
@@ -185,7 +185,7 @@ describe("controlling", () => {
 			let err = "";
 			await line.run(words, {
 				daemon: async () => daemonModule as never,
-				connect: async (_home, how) => (how === "if_running" ? undefined : started),
+				connect: async (_home, how) => (how === "if_running" ? undefined : (started as never)),
 				stderr: { isTTY, write: (text) => (err += text) },
 			});
 			return err;

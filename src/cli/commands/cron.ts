@@ -1,10 +1,11 @@
 // sluice cron: triggers by time, and by files that change.
 
 import type { TriggerDocument } from "../../api/protocol/cron.ts";
+import type { JobInput } from "../../core/job.ts";
 import { chosen } from "../caller/environment.ts";
-import type { Call } from "../command.ts";
+import { byVerb, type Call, given } from "../command.ts";
 import { usage } from "../failure.ts";
-import { type AnswerDocument, absolutePath, answer, type Io } from "../io.ts";
+import { absolutePath, answer, type Io } from "../io.ts";
 import { pairs, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
 import { table } from "../printing/table.ts";
@@ -12,28 +13,28 @@ import { durationOf, instantOf, localTime, relative } from "../times.ts";
 
 const short = (name: string) => name.slice(name.indexOf(":") + 1);
 
-const ACTIONS: Record<string, (call: Call, io: Io) => Promise<void>> = {
+export const run = byVerb({
 	async list(_call, io) {
 		const document = await io.ask("cron.list");
-		answer(io, document, () => listed(document.triggers as TriggerDocument[], io));
+		answer(io, document, () => listed(document.triggers, io));
 	},
 	async show(call, io) {
 		const document = await io.ask("cron.show", { name: call.arg("NAME") });
-		answer(io, document, () => shown(document.trigger as TriggerDocument, io));
+		answer(io, document, () => shown(document.trigger, io));
 	},
 	async add(call, io) {
 		const [name, schedule] = [call.arg("NAME"), call.arg("SCHEDULE")];
-		const [timezone, policy] = [call.text("timezone"), call.text("catch-up")];
+		const [timezone, policy] = [call.text("timezone"), call.choice("catch-up", ["skip", "one", "all"])];
 		const document = await io.ask("cron.add", {
 			name,
 			schedule,
-			...(timezone === undefined ? {} : { timezone }),
-			...(policy === undefined ? {} : { catch_up: policy }),
+			timezone,
+			catch_up: policy,
 			job: jobOf(call, io),
 		});
 		answer(io, document, () => {
 			if (typeof document.warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${printable(document.warning)}`);
-			const { next_at, timezone: zone } = document.trigger as TriggerDocument;
+			const { next_at, timezone: zone } = document.trigger;
 			const where = zone === null ? "" : `; its schedule is in ${printable(zone)}`;
 			io.print.say(next_at === null ? `${name} is there, but never comes` : `${name} comes first ${when(next_at, io)}${where}`);
 		});
@@ -45,19 +46,13 @@ const ACTIONS: Record<string, (call: Call, io: Io) => Promise<void>> = {
 	async run(call, io) {
 		const document = await io.ask("cron.run", { name: call.arg("NAME") });
 		answer(io, document, () => {
-			const { outcome, job } = document as { outcome: string; job?: number };
-			if (outcome === "added") io.print.out(String(job));
-			else io.print.say(`not added: job ${job} is still open`);
+			if (document.outcome === "added") io.print.out(String(document.job));
+			else if (document.outcome === "open") io.print.say(`not added: job ${document.job} is still open`);
 		});
 	},
-};
+});
 
-export async function run(call: Call, io: Io): Promise<undefined> {
-	await ACTIONS[call.command.name.split(" ")[1] as string]?.(call, io);
-	return undefined;
-}
-
-function jobOf(call: Call, io: Io): AnswerDocument {
+function jobOf(call: Call, io: Io): JobInput {
 	const [prompt] = call.args("PROMPT");
 	const agent = call.text("agent");
 	if (call.rest && agent !== undefined) throw usage("a job has a command or an agent, not both");
@@ -65,18 +60,23 @@ function jobOf(call: Call, io: Io): AnswerDocument {
 		throw usage("is this a prompt or a command?", "name the agent that gets the prompt (--agent claude), or put -- before the command");
 	if (agent === undefined && !call.rest?.length)
 		throw usage("nothing to run", "for example: sluice cron add nightly '30 2 * * *' -- make all");
-	const job: AnswerDocument = {
+	const timeout = call.text("timeout");
+	const [locks, env] = [call.list("lock"), chosen(call.list("env"), io.world.env)];
+	return {
 		cwd: absolutePath(io.world, call.text("cwd") ?? "."),
-		...(agent === undefined ? { command: call.rest } : { agent, prompt }),
+		...(agent === undefined ? { command: [...(call.rest ?? [])] } : given({ agent, prompt })),
+		...given({
+			lane: call.text("lane"),
+			batch: call.text("batch"),
+			repo: call.text("repo"),
+			owner: call.text("owner"),
+			priority: call.number("priority"),
+			retry: call.number("retries"),
+		}),
+		...(timeout === undefined ? {} : { timeout: durationOf(timeout, "timeout") }),
+		...(locks.length > 0 ? { locks: [...locks] } : {}),
+		...(Object.keys(env).length > 0 ? { env } : {}),
 	};
-	for (const option of ["lane", "batch", "repo", "owner"]) if (call.has(option)) job[option] = call.text(option);
-	for (const option of ["priority"]) if (call.has(option)) job[option] = call.number(option);
-	if (call.has("retries")) job.retry = call.number("retries");
-	if (call.has("timeout")) job.timeout = durationOf(call.text("timeout") as string, "timeout");
-	if (call.list("lock").length > 0) job.locks = call.list("lock");
-	const env = chosen(call.list("env"), io.world.env);
-	if (Object.keys(env).length > 0) job.env = env;
-	return job;
 }
 
 const when = (time: string | null, io: Io): string => {
@@ -93,7 +93,7 @@ function listed(triggers: readonly TriggerDocument[], io: Io): void {
 		return;
 	}
 	const now = io.world.now();
-	const soon = (time: string | null) => (time === null ? "" : relative(instantOf(time) as number, now));
+	const soon = (time: string | null) => (time === null ? "" : relative(instantOf(time) ?? now, now));
 	const rows = triggers.map((one) => [
 		printable(one.kind === "cron" ? short(one.name) : one.name),
 		printable(one.schedule ?? (one.paths ?? []).join(" ")),

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { openCommandLine, Refusal } from "../../../test/make/command-line.ts";
-import type { DaemonModule } from "../io.ts";
+import type { DaemonCode } from "../io.ts";
 
 test("checks from here, also while a daemon runs; anything but a database's address is refused", async () => {
 	const line = await openCommandLine({ "doctor.run": { checks: [{ name: "socket", ok: true, detail: "/h/sluice.sock" }] } });
@@ -17,7 +17,7 @@ test("checks from here, also while a daemon runs; anything but a database's addr
 				looked.push([home, store]);
 				return { schema_version: 1, ok: false, checks };
 			},
-		}) as unknown as DaemonModule;
+		}) as unknown as DaemonCode;
 	expect(await line.run("doctor --store postgres://h/d", { daemon })).toEqual({
 		code: 1,
 		out: "ok   socket    /h/sluice.sock\nBAD  database  no such database\n               → createdb\n",
@@ -37,7 +37,7 @@ test("a daemon that cannot be reached is a finding, and the other checks still r
 		{ name: "home", ok: false, detail: "no" },
 		{ name: "socket", ok: true, detail: "no daemon is running" },
 	];
-	const daemon = async () => ({ doctor: async () => ({ schema_version: 1, ok: false, checks }) }) as unknown as DaemonModule;
+	const daemon = async () => ({ doctor: async () => ({ schema_version: 1, ok: false, checks }) }) as unknown as DaemonCode;
 	const connect = async () => {
 		throw new Error("connect EACCES /h/sluice.sock");
 	};

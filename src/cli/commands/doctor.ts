@@ -1,13 +1,14 @@
 // sluice doctor: what could be wrong on this machine. Works without a daemon, which may itself be the problem.
 
-import type { AgentDocument, Checkup, Setting } from "../../api/context.ts";
+import type { Checkup } from "../../api/context.ts";
+import type { Result } from "../../api/protocol.ts";
 import { ALLOWED } from "../../core/input/environment.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { asCaller } from "../caller/agents.ts";
 import { keyHints, toolNote } from "../caller/handed-over.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, EXIT, failureOf, usage } from "../failure.ts";
-import { type AnswerDocument, answer, type Io } from "../io.ts";
+import { answer, type Io } from "../io.ts";
 import { printable } from "../printing/sequences.ts";
 import { pad } from "../printing/table.ts";
 
@@ -17,8 +18,8 @@ export async function run(call: Call, io: Io): Promise<number> {
 		throw usage(`--store must be the URL of a database, not ${JSON.stringify(store)}`, "postgres://user@host:5432/database");
 	const running = await io.askIfRunning("doctor.run").catch(unreached);
 	const here = async () => (await io.world.daemon()).doctor(io.world.homeOf(io.home), store);
-	const found = store === undefined && running?.schema_version !== undefined ? running : withDaemon(await here(), running);
-	const checks = await withCaller(found.checks as Checkup[], io);
+	const found = store === undefined && running !== undefined && "schema_version" in running ? running : withDaemon(await here(), running);
+	const checks = await withCaller(found.checks, io);
 	const document = { ...found, checks };
 	const { print } = io;
 	answer(io, document, () => {
@@ -33,7 +34,7 @@ export async function run(call: Call, io: Io): Promise<number> {
 }
 
 /** A daemon that cannot be reached is at least part of the problem: run the other checks from here. */
-const unreached = (error: unknown): AnswerDocument => {
+const unreached = (error: unknown): { checks: Checkup[] } => {
 	const { code, message, hint } = failureOf(error);
 	// The daemon answered: it takes the caller for a run.
 	if (code === "unauthorised" && message.startsWith("doctor.run "))
@@ -48,17 +49,17 @@ const unreached = (error: unknown): AnswerDocument => {
 /** Checks that only the home's daemon can make; left out if they run from here. */
 const ITS_OWN = ["socket", "http", "clock"];
 
-function withDaemon(document: AnswerDocument, running: AnswerDocument | undefined): AnswerDocument {
+function withDaemon(document: Result<"doctor.run">, running: { checks: Checkup[] } | undefined): Result<"doctor.run"> {
 	if (!running) return document;
-	const told = new Map((running.checks as Checkup[]).map((check) => [check.name, check]));
-	const checks = (document.checks as Checkup[]).map((check) => (ITS_OWN.includes(check.name) && told.get(check.name)) || check);
+	const told = new Map(running.checks.map((check) => [check.name, check]));
+	const checks = document.checks.map((check) => (ITS_OWN.includes(check.name) && told.get(check.name)) || check);
 	return { ...document, ok: checks.every((check) => check.ok), checks };
 }
 
 /** Adds what the caller's shell has and runs do not get. Asks only a running daemon: without one, the checks used the caller's environment already. */
 async function withCaller(checks: readonly Checkup[], io: Io): Promise<Checkup[]> {
 	const listed = await io.askIfRunning("agent.list").catch(() => undefined);
-	const agents = (listed?.agents ?? []) as AgentDocument[];
+	const agents = listed?.agents ?? [];
 	const noted = checks.map((check) => {
 		const agent = agents.find(({ name }) => check.name === `agent ${name}`);
 		const found = agent && asCaller(agent, io.world.env);
@@ -66,7 +67,7 @@ async function withCaller(checks: readonly Checkup[], io: Io): Promise<Checkup[]
 		const [hint] = agent && agent.logged_in === false ? keyHints(agent, io.world.env) : [];
 		return hint === undefined ? check : { ...check, hint };
 	});
-	const settings = (await io.askIfRunning("config.get", { key: "env" }).catch(() => undefined))?.settings as Setting[] | undefined;
+	const settings = (await io.askIfRunning("config.get", { key: "env" }).catch(() => undefined))?.settings;
 	const allowed = settings?.[0]?.value;
 	const note = toolNote(io.world.env, Array.isArray(allowed) ? allowed.map(String) : ALLOWED);
 	return note === null ? noted : [...noted, note];

@@ -1,49 +1,76 @@
-// sluice host show, drain, undrain and remove.
+// sluice host list, show, drain, undrain and remove.
 
 import type { HostDocument } from "../../api/documents/status.ts";
-import type { JobDocument } from "../../api/documents.ts";
-import type { Call } from "../command.ts";
-import { type AnswerDocument, answer, type Io } from "../io.ts";
+import type { Result } from "../../api/protocol.ts";
+import { byVerb, type Call } from "../command.ts";
+import { answer, type Io } from "../io.ts";
 import { labelOf } from "../printing/job-lines.ts";
-import { plain } from "../printing/print.ts";
+import { cap, count, field, type ListColumn, printList, time } from "../printing/list.ts";
+import { pairs, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
-import { pad } from "../printing/table.ts";
 import { instantOf, relative } from "../times.ts";
 
-export async function run(call: Call, io: Io): Promise<undefined> {
-	const name = call.arg("NAME");
-	const method = call.command.name.replace(" ", ".");
-	const document = await io.ask(method, method === "host.drain" ? { name, ...drainOf(call) } : { name });
+export const run = byVerb({ list, show, drain, undrain, remove });
+
+const COLUMNS: readonly ListColumn<HostDocument>[] = [
+	field("name", "HOST"),
+	{
+		title: "STATE",
+		cell: ({ state, gone }, { print }) =>
+			print.paint(state === "live" ? "green" : "yellow", gone ? `${plain(state)} (${plain(gone)})` : plain(state)),
+	},
+	count("running"),
+	cap("max", "MAX"),
+	field("labels"),
+	time("heartbeat_at", "SEEN"),
+];
+
+async function list(_call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("host.list");
+	answer(io, document, () => printList(io, document.hosts, COLUMNS, "no hosts"));
+}
+
+async function show(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("host.show", { name: call.arg("NAME") });
 	answer(io, document, () => {
-		if (method === "host.show") return show(document, io);
-		io.print.say(wordsOf(method, name, document));
+		for (const line of hostLines(document, io)) io.print.out(line);
 	});
-	return undefined;
 }
 
-function drainOf(call: Call): AnswerDocument {
-	const reason = call.text("reason");
-	return { ...(call.flag("stop") ? { stop: true } : {}), ...(reason === undefined ? {} : { reason }) };
+async function drain(call: Call, io: Io): Promise<undefined> {
+	const name = call.arg("NAME");
+	const stop = call.flag("stop");
+	const document = await io.ask("host.drain", { name, ...(stop ? { stop } : {}), reason: call.text("reason") });
+	answer(io, document, () => io.print.say(drainedWords(name, document)));
 }
 
-function wordsOf(method: string, name: string, document: AnswerDocument): string {
-	if (method === "host.remove") return `host ${name} is forgotten`;
-	const host = document.host as HostDocument;
-	if (method === "host.undrain")
-		return host.state === "live" ? `host ${name} starts jobs again` : `host ${name} is no longer drained; it is ${host.state}`;
-	const stopping = (document.stopping as number[]).length;
+function drainedWords(name: string, { host, stopping: { length: stopping } }: Result<"host.drain">): string {
 	const runs = host.running === 1 ? "one run" : `${host.running} runs`;
 	if (stopping > 0) return `host ${name} starts nothing more; ${stopping === 1 ? "one run is" : `${stopping} runs are`} being stopped`;
 	return `host ${name} starts nothing more; ${host.running === 0 ? "nothing runs there" : `${runs} there ${host.running === 1 ? "goes" : "go"} on`}`;
 }
 
-function show(document: AnswerDocument, io: Io): void {
-	const { name, state, labels, repos, running, max, heartbeat_at, joined_at, lease_until, drain, gone } = document.host as HostDocument;
+async function undrain(call: Call, io: Io): Promise<undefined> {
+	const name = call.arg("NAME");
+	const document = await io.ask("host.undrain", { name });
+	const { state } = document.host;
+	answer(io, document, () =>
+		io.print.say(state === "live" ? `host ${name} starts jobs again` : `host ${name} is no longer drained; it is ${state}`),
+	);
+}
+
+async function remove(call: Call, io: Io): Promise<undefined> {
+	const name = call.arg("NAME");
+	answer(io, await io.ask("host.remove", { name }), () => io.print.say(`host ${name} is forgotten`));
+}
+
+function hostLines({ host, jobs }: Result<"host.show">, io: Io): string[] {
+	const { name, state, labels, repos, running, max, heartbeat_at, joined_at, lease_until, drain: drained, gone } = host;
 	const ago = (value: unknown) => {
 		const at = instantOf(value);
 		return at === undefined ? "" : relative(at, io.world.now());
 	};
-	const rows = [
+	const rows: [string, string][] = [
 		["host", printable(name)],
 		["state", gone === null ? state : `${state} (${gone})`],
 		["labels", plain(labels)],
@@ -54,10 +81,11 @@ function show(document: AnswerDocument, io: Io): void {
 		["lease ends", ago(lease_until)],
 		[
 			"drained",
-			drain === null ? "" : `by ${printable(drain.by)}, ${ago(drain.at)}${drain.reason === "" ? "" : `: ${printable(drain.reason)}`}`,
+			drained === null
+				? ""
+				: `by ${printable(drained.by)}, ${ago(drained.at)}${drained.reason === "" ? "" : `: ${printable(drained.reason)}`}`,
 		],
-		...(document.jobs as JobDocument[]).map((job) => ["runs", labelOf(job)]),
-	].filter(([, value]) => value !== "") as [string, string][];
-	const width = Math.max(...rows.map(([key]) => key.length));
-	for (const [key, value] of rows) io.print.out(`${io.print.paint("dim", pad(key, width))}  ${value}`);
+		...jobs.map((job): [string, string] => ["runs", labelOf(job)]),
+	];
+	return pairs(rows, io.print.paint);
 }

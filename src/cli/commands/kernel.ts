@@ -1,17 +1,32 @@
 // sluice kernel …: the kernel's queue, its agents and their ledgers. Each command is one method, except gc, which may be two.
 
-import type { Imported, ReadyEntry } from "../../contracts/scheduler.ts";
-import type { Call } from "../command.ts";
+import type { MethodName, Params, Result } from "../../api/protocol.ts";
+import type { AgentState, EnqueueParams } from "../../contracts/scheduler.ts";
+import { byVerb, type Call, type CommandRun, given } from "../command.ts";
 import { usage } from "../failure.ts";
-import { type AnswerDocument, absolutePath, answer, type Io } from "../io.ts";
-import { type Agent, entryLines, entryWords, type LedgerRow, ledgerLines } from "../printing/kernel-lines.ts";
+import { absolutePath, answer, type Io } from "../io.ts";
+import { entryLines, entryWords, ledgerLines } from "../printing/kernel-lines.ts";
+import { count, field, type ListColumn, printList } from "../printing/list.ts";
 import { counted } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
-import { table } from "../printing/table.ts";
 import { durationOf, timeOf } from "../times.ts";
 import { payloadOf } from "./job/add.ts";
 
-type Command = { method: string; params(call: Call, io: Io): AnswerDocument; said(document: AnswerDocument, io: Io, call: Call): void };
+type ExitKind = Params<"kernel.sched.complete">["exit_kind"];
+
+/** A command that is one method: what it asks for, and what it prints. */
+const one =
+	<M extends MethodName>(
+		method: M,
+		params: (call: Call, io: Io) => Params<M>,
+		said: (document: Result<M>, io: Io, call: Call) => void,
+	): CommandRun =>
+	async (call, io) => {
+		const ask: (method: M, params: Params<M>) => Promise<Result<M>> = io.ask;
+		const document = await ask(method, params(call, io));
+		answer(io, document, () => said(document, io, call));
+		return undefined;
+	};
 
 const whole = (text: string, name: string, min = 1): number => {
 	const value = Number(text);
@@ -22,88 +37,96 @@ const whole = (text: string, name: string, min = 1): number => {
 const pid = (call: Call) => ({ pid: whole(call.arg("PID"), "PID") });
 const sched_id = (call: Call) => ({ sched_id: whole(call.arg("ID"), "ID") });
 /** The kernel's times are epoch seconds. */
-const seconds = (call: Call, io: Io, option: string, field: string): AnswerDocument => {
+const seconds = (call: Call, io: Io, option: string): number | undefined => {
 	const text = call.text(option);
-	return text === undefined ? {} : { [field]: Date.parse(timeOf(text, option, io.world.now())) / 1000 };
+	return text === undefined ? undefined : Date.parse(timeOf(text, option, io.world.now())) / 1000;
 };
-const given = (entries: Record<string, unknown>): AnswerDocument =>
-	Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
-const say = (text: (document: AnswerDocument, call: Call) => string) => (document: AnswerDocument, io: Io, call: Call) =>
-	io.print.say(text(document, call));
-const lines = (text: (document: AnswerDocument, io: Io) => readonly string[]) => (document: AnswerDocument, io: Io) => {
-	for (const line of text(document, io)) io.print.out(line);
-};
+const say =
+	<T>(text: (document: T, call: Call) => string) =>
+	(document: T, io: Io, call: Call) =>
+		io.print.say(text(document, call));
+const lines =
+	<T>(text: (document: T, io: Io) => readonly string[]) =>
+	(document: T, io: Io) => {
+		for (const line of text(document, io)) io.print.out(line);
+	};
 
-const COMMANDS: Record<string, Command> = {
-	list: {
-		method: "kernel.sched.list",
-		params: (call) =>
-			given({ state: call.text("state"), pid: call.number("pid"), limit: call.number("limit"), offset: call.number("offset") }),
-		said(document, io) {
-			const { entries, total } = document as { entries: ReadyEntry[]; total: number };
+const entryOf = (call: Call, io: Io): EnqueueParams => {
+	const payload = call.text("payload");
+	return {
+		...pid(call),
+		...given({
+			priority: call.number("priority"),
+			trigger: call.text("trigger"),
+			runnable_at: seconds(call, io, "at"),
+			deadline: seconds(call, io, "deadline"),
+			payload: payload === undefined ? undefined : payloadOf(payload, io),
+		}),
+	};
+};
+const enqueuedWords = say<Result<"kernel.sched.enqueue"> & Partial<Result<"kernel.sched.enqueue_unique">>>(({ sched_id: id, created }) =>
+	created === false ? `entry ${id} is queued already` : `enqueued entry ${id}`,
+);
+const enqueue = one("kernel.sched.enqueue", entryOf, enqueuedWords);
+const enqueueUnique = one("kernel.sched.enqueue_unique", entryOf, enqueuedWords);
+
+export const run = byVerb({
+	list: one(
+		"kernel.sched.list",
+		(call) => given({ state: call.text("state"), pid: call.number("pid"), limit: call.number("limit"), offset: call.number("offset") }),
+		({ entries, total }, io) => {
 			for (const line of entryLines(entries, io)) io.print.out(line);
 			if (total === 0) io.print.say("no such entries; sluice kernel enqueue PID adds one");
 			else if (entries.length < total)
 				io.print.say(io.print.paintTalk("dim", `${entries.length} of ${total}; --limit N and --offset N show others`));
 		},
-	},
-	get: { method: "kernel.sched.get", params: sched_id, said: lines((document, io) => entryWords(document as ReadyEntry, io)) },
-	enqueue: {
-		method: "kernel.sched.enqueue",
-		params: (call, io) => ({
-			...pid(call),
-			...given({ priority: call.number("priority"), trigger: call.text("trigger") }),
-			...seconds(call, io, "at", "runnable_at"),
-			...seconds(call, io, "deadline", "deadline"),
-			...(call.has("payload") ? { payload: payloadOf(call.text("payload") as string, io) } : {}),
-		}),
-		said: say(({ sched_id: id, created }) => (created === false ? `entry ${id} is queued already` : `enqueued entry ${id}`)),
-	},
-	cancel: { method: "kernel.sched.cancel", params: sched_id, said: say(({ sched_id: id }) => `cancelled entry ${id}`) },
-	claim: {
-		method: "kernel.sched.claim",
-		params: (call) => ({
+	),
+	get: one("kernel.sched.get", sched_id, lines(entryWords)),
+	enqueue: (call, io) => (call.flag("unique") ? enqueueUnique : enqueue)(call, io),
+	cancel: one(
+		"kernel.sched.cancel",
+		sched_id,
+		say(({ sched_id: id }) => `cancelled entry ${id}`),
+	),
+	claim: one(
+		"kernel.sched.claim",
+		(call) => ({
 			worker_id: call.arg("WORKER"),
 			...given({ max_n: call.number("max") }),
 			...(call.flag("no-admission-check") ? { admission_check: false } : {}),
 		}),
-		said(document, io) {
-			const { entries } = document as { entries: ReadyEntry[] };
+		({ entries }, io) => {
 			for (const line of entryLines(entries, io)) io.print.out(line);
 			if (entries.length === 0) io.print.say("nothing can be claimed now; sluice why ID says what keeps an entry");
 		},
-	},
-	complete: {
-		method: "kernel.sched.complete",
-		params: (call) => ({ ...sched_id(call), exit_kind: call.arg("EXIT_KIND"), ...given({ worker_id: call.text("worker") }) }),
-		said: say(({ sched_id: id }, call) => `entry ${id} has ended: ${call.arg("EXIT_KIND")}`),
-	},
-	agents: {
-		method: "kernel.agent.list",
-		params: () => ({}),
-		said(document, io) {
-			const { agents } = document as { agents: Agent[] };
-			const rows = agents.map((agent) => [String(agent.pid), printable(agent.name), agent.state]);
-			const columns = [{ title: "PID", align: "right" as const }, { title: "NAME", shrink: 8 }, { title: "STATE" }];
-			if (rows.length > 0)
-				for (const line of table(columns, rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
-			else io.print.say("no agents; sluice kernel create NAME makes one");
-		},
-	},
-	create: {
-		method: "kernel.agent.create",
-		params: (call) => ({ name: call.arg("NAME") }),
-		said: say(({ pid: made, state }, call) => `made agent ${made} (${printable(call.arg("NAME"))}), ${state}`),
-	},
-	transition: {
-		method: "kernel.agent.transition",
-		params: (call) => ({ ...pid(call), to: call.arg("STATE") }),
-		said: say(({ pid: which, state, prev_state }) => `agent ${which}: ${prev_state} → ${state}`),
-	},
-	grant: {
-		method: "kernel.ledger.grant",
-		params(call) {
-			const [window, warnAt] = [call.text("window"), call.text("warn-at")];
+	),
+	complete: one(
+		"kernel.sched.complete",
+		// Any word is sent: the daemon refuses an unknown one, with the kernel's own number.
+		(call) => ({ ...sched_id(call), exit_kind: call.arg("EXIT_KIND") as ExitKind, ...given({ worker_id: call.text("worker") }) }),
+		say(({ sched_id: id }, call) => `entry ${id} has ended: ${call.arg("EXIT_KIND")}`),
+	),
+	gc: collect,
+	agents: one(
+		"kernel.agent.list",
+		() => ({}),
+		({ agents }, io) => printList(io, agents, AGENT_COLUMNS, "no agents; sluice kernel create NAME makes one"),
+	),
+	create: one(
+		"kernel.agent.create",
+		(call) => ({ name: call.arg("NAME") }),
+		say(({ pid: made, state }, call) => `made agent ${made} (${printable(call.arg("NAME"))}), ${state}`),
+	),
+	transition: one(
+		"kernel.agent.transition",
+		(call) => ({ ...pid(call), to: call.arg("STATE") as AgentState }),
+		say(({ pid: which, state, prev_state }) => `agent ${which}: ${prev_state} → ${state}`),
+	),
+	ledger: ledgers,
+	grant: one(
+		"kernel.ledger.grant",
+		(call) => {
+			const [window, warnAt] = [call.choice("window", ["hour", "day", "none"]), call.text("warn-at")];
 			if (warnAt !== undefined && !/^(?:0?\.\d+|[01](?:\.0+)?)$/.test(warnAt))
 				throw usage("--warn-at must be a share from 0 to 1", "for example 0.8");
 			return {
@@ -113,35 +136,29 @@ const COMMANDS: Record<string, Command> = {
 				...given({ window: window === "none" ? null : window, warn_at: warnAt === undefined ? undefined : Number(warnAt) }),
 			};
 		},
-		said: lines((document, io) => ledgerLines([document as LedgerRow], io)),
-	},
-	import: {
-		method: "kernel.import",
-		params: (call, io) => ({ file: absolutePath(io.world, call.arg("FILE")), ...(call.flag("renumber") ? { renumber: true } : {}) }),
-		said(document, io, call) {
-			const { agents, ledgers, entries, notes } = document as Imported;
+		lines((document, io) => ledgerLines([document], io)),
+	),
+	charge,
+	import: one(
+		"kernel.import",
+		(call, io) => ({ file: absolutePath(io.world, call.arg("FILE")), ...(call.flag("renumber") ? { renumber: true } : {}) }),
+		({ agents, ledgers: made, entries, notes }, io, call) => {
 			const all = Object.values(entries).reduce((sum, count) => sum + count, 0);
 			const states = Object.entries(entries).flatMap(([state, count]) => (count > 0 ? [`${count} ${state}`] : []));
 			const words = all === 0 ? "no entries" : `${all === 1 ? "1 entry" : `${all} entries`} (${states.join(", ")})`;
 			io.print.say(
-				`imported ${counted(agents, "agent")}, ${counted(ledgers, "ledger")} and ${words}; ${printable(call.arg("FILE"))} is as it was`,
+				`imported ${counted(agents, "agent")}, ${counted(made, "ledger")} and ${words}; ${printable(call.arg("FILE"))} is as it was`,
 			);
 			for (const note of notes) io.print.warn(printable(note));
 		},
-	},
-};
+	),
+});
 
-export async function run(call: Call, io: Io): Promise<undefined> {
-	const verb = call.command.name.slice("kernel ".length);
-	if (verb === "gc") return collect(call, io);
-	if (verb === "ledger") return ledgers(call, io);
-	if (verb === "charge") return charge(call, io);
-	const command = COMMANDS[verb] as Command;
-	const unique = verb === "enqueue" && call.flag("unique");
-	const document = await io.ask(unique ? "kernel.sched.enqueue_unique" : command.method, command.params(call, io));
-	answer(io, document, () => command.said(document, io, call));
-	return undefined;
-}
+const AGENT_COLUMNS: readonly ListColumn<{ pid: number; name: string; state: string }>[] = [
+	count("pid"),
+	field("name"),
+	{ title: "STATE", cell: ({ state }) => state },
+];
 
 async function collect(call: Call, io: Io): Promise<undefined> {
 	const stale = call.text("stale");
@@ -160,7 +177,7 @@ async function ledgers(call: Call, io: Io): Promise<undefined> {
 		? io.ask("kernel.ledger.list_breached", {})
 		: io.ask("kernel.ledger.get", { pid: whole(one, "PID") }));
 	answer(io, document, () => {
-		const found = document.ledgers as LedgerRow[];
+		const found = document.ledgers;
 		for (const line of ledgerLines(found, io)) io.print.out(line);
 		if (found.length === 0)
 			io.print.say(
@@ -172,10 +189,10 @@ async function ledgers(call: Call, io: Io): Promise<undefined> {
 
 async function charge(call: Call, io: Io): Promise<undefined> {
 	const amount = whole(call.arg("AMOUNT"), "AMOUNT", Number.MIN_SAFE_INTEGER);
-	const method = amount < 0 ? "kernel.ledger.refund" : "kernel.ledger.charge";
-	const document = await io.ask(method, { ...pid(call), dim: call.arg("DIMENSION"), amount: Math.abs(amount) });
+	const change = { ...pid(call), dim: call.arg("DIMENSION"), amount: Math.abs(amount) };
+	const document = await (amount < 0 ? io.ask("kernel.ledger.refund", change) : io.ask("kernel.ledger.charge", change));
 	answer(io, document, () => {
-		const { used, limit, over_limit } = document as { used: number; limit: number | null; over_limit: boolean };
+		const { used, limit, over_limit } = document;
 		io.print.say(
 			`agent ${call.arg("PID")} has used ${used}${limit === null ? "" : ` of ${limit}`} ${printable(call.arg("DIMENSION"))}${over_limit ? ": over its limit" : ""}`,
 		);

@@ -1,13 +1,14 @@
 // sluice mcp: serves agents over stdin and stdout. The server is a separate program that only this command loads.
 
-import { loadMcp } from "../../api/auto-start.ts";
+import { RpcError } from "../../api/client.ts";
 import { isFormat } from "../../core/agents/index.ts";
 import { createRenderer } from "../../core/agents/stream/render.ts";
 import { readJson, writeJson } from "../../core/text/json-text.ts";
+import { loadMcp } from "../auto-start.ts";
 import { allowedNames, capture } from "../caller/environment.ts";
 import type { Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";
-import { type AnswerDocument, absolutePath, type DaemonConnection, type Io } from "../io.ts";
+import { absolutePath, type DaemonConnection, type Io } from "../io.ts";
 import { AGAIN, PATIENCE } from "../program.ts";
 
 export async function run(call: Call, io: Io): Promise<number> {
@@ -21,7 +22,7 @@ export async function run(call: Call, io: Io): Promise<number> {
 			call: connections.call,
 			job: world.insideOf(io.home),
 			folder: (given = ".") => absolutePath(world, given),
-			environment: async () => capture(world.env, await allowedNames({ ...io, ask: connections.call })),
+			environment: async () => capture(world.env, await allowedNames({ ask: connections.call })),
 			rendered: (output, text) => {
 				if (!isFormat(output)) return text;
 				const renderer = createRenderer(output);
@@ -38,7 +39,7 @@ export async function run(call: Call, io: Io): Promise<number> {
 }
 
 /** The server lives for hours, daemons come and go: each call works like a command of its own, and starts a daemon if none runs. */
-function keptConnection({ world, home }: Io): { call(method: string, params?: AnswerDocument): Promise<AnswerDocument>; close(): void } {
+function keptConnection({ world, home }: Io): Pick<DaemonConnection, "call" | "close"> {
 	let open: Promise<DaemonConnection | undefined> | undefined;
 	const reach = (): Promise<DaemonConnection | undefined> => {
 		const opening = world.connect(home, "start");
@@ -50,10 +51,11 @@ function keptConnection({ world, home }: Io): { call(method: string, params?: An
 		return opening;
 	};
 	return {
-		async call(method, params = {}) {
+		async call(method, params) {
 			for (let tries = 0; ; tries++) {
 				try {
-					const connection = (await (open ?? reach())) as DaemonConnection;
+					const connection = await (open ?? reach());
+					if (!connection) throw new RpcError("no daemon is running", null, { code: "no_daemon" });
 					return await connection.call(method, { ...params, by: `mcp:${world.user()}` });
 				} catch (error) {
 					// Calls that only read are repeated with the next daemon. A run waits for its own daemon, which it may not start.

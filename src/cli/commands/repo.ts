@@ -1,33 +1,67 @@
-// sluice repo show, add, trust and remove.
+// sluice repo list, show, add, trust and remove.
 
-import type { Call } from "../command.ts";
+import type { RepoDocument } from "../../api/context.ts";
+import type { Result } from "../../api/protocol.ts";
+import { byVerb, type Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";
-import { type AnswerDocument, absolutePath, answer, firstLine, type Io } from "../io.ts";
+import { absolutePath, answer, firstLine, type Io } from "../io.ts";
+import { cap, field, type ListColumn, printList, right } from "../printing/list.ts";
 import { plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
 import { cut, pad } from "../printing/table.ts";
 
-type Repo = Record<string, unknown> & {
-	name: string;
-	path: string | null;
-	problem: string | null;
-	file: string;
-	worktrees: Worktree[];
-	changes?: Change[];
-};
-type Change = { file: string; change: string; commands: string[][] };
-type Worktree = { job: number; path: string; branch: string };
+export const run = byVerb({ list, show, add, trust, remove });
 
-export async function run(call: Call, io: Io): Promise<number | undefined> {
-	const shown = call.command.name === "repo trust" && !call.flag("off") ? await seen(call, io) : {};
-	if (shown === null) return EXIT.failed;
-	const [method, params] = requestOf(call, io);
-	const document = await io.ask(method, { ...params, ...shown });
+const COLUMNS: readonly ListColumn<ShownRepo>[] = [
+	field("name", "REPO"),
+	{ title: "PLACE", shrink: 12, cell: ({ path, url }) => plain(path ?? url ?? "") },
+	{ title: "HOSTS", cell: ({ hosts }) => plain(hosts) },
+	field("base"),
+	field("merge"),
+	cap("max", "MAX"),
+	{ title: "WORKTREES", ...right, cell: ({ worktrees }) => String(worktrees.length) },
+	{ title: "SLUICE.YML", cell: ({ file }) => (file === "none" ? "" : plain(file)) },
+	{ title: "RECIPES", cell: ({ recipes = "none" }) => (recipes === "none" ? "" : plain(recipes)) },
+	{
+		title: "STATE",
+		shrink: 12,
+		cell: ({ problem, busy }, { print }) =>
+			problem ? print.paint("red", plain(problem)) : busy ? print.paint("yellow", `in the middle of a ${plain(busy)}`) : "ok",
+	},
+];
+
+/** An older daemon does not send all of it. */
+type ShownRepo = Omit<RepoDocument, "changes" | "recipes"> & Partial<Pick<RepoDocument, "changes" | "recipes">>;
+
+async function list(_call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("repo.list");
 	answer(io, document, () => {
-		if (document.removed !== undefined)
-			return io.print.say(`${plain(document.removed)} is no longer registered; its folder and branches stay`);
-		const repo = document.repo as Repo;
-		if (call.command.name === "repo show") return show(repo, io);
+		printList(io, document.repos, COLUMNS, "no repos; sluice repo add registers one");
+		for (const { trust_problem } of document.repos ?? [])
+			if (trust_problem) io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${plain(trust_problem)}`);
+	});
+}
+
+async function show(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("repo.show", { name: call.arg("NAME") });
+	answer(io, document, () => printRepo(document.repo, io));
+}
+
+async function trust(call: Call, io: Io): Promise<number | undefined> {
+	const name = call.arg("NAME");
+	if (call.flag("off")) return changed(await io.ask("repo.trust", { name, off: true }), io);
+	const digest = await seen(call, io);
+	return digest === null ? EXIT.failed : changed(await io.ask("repo.trust", { name, digest }), io);
+}
+
+async function remove(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("repo.remove", { name: call.arg("NAME") });
+	answer(io, document, () => io.print.say(`${plain(document.removed)} is no longer registered; its folder and branches stay`));
+}
+
+function changed(document: Result<"repo.add">, io: Io): undefined {
+	const { repo } = document;
+	answer(io, document, () => {
 		io.print.say(`repo ${repo.name} at ${plain(repo.path ?? repo.url)}${repo.base ? `, base ${plain(repo.base)}` : ""}`);
 		const word = FILE_WORDS[repo.file];
 		if (word) io.print.say(`${word}${repo.file_problem ? `: ${plain(repo.file_problem)}` : ""}`);
@@ -35,7 +69,6 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		if (repo.trust_problem) io.print.say(plain(repo.trust_problem));
 		if (repo.problem) io.print.say(io.print.paintTalk("yellow", plain(repo.problem)));
 	});
-	return undefined;
 }
 
 /** `trust_problem` has the details. */
@@ -44,9 +77,9 @@ const FILE_WORDS: Record<string, string> = {
 	trusted: "its sluice.yml counts",
 };
 
-/** Shows what is about to be trusted, and asks at a terminal. Returns the digest of what was shown; null if the answer is no. */
-async function seen(call: Call, io: Io): Promise<AnswerDocument | null> {
-	const { repo } = (await io.ask("repo.show", { name: call.arg("NAME") })) as { repo: Repo };
+/** Shows what is about to be trusted, and asks at a terminal. Returns the digest of what was shown, if the daemon has one; null if the answer is no. */
+async function seen(call: Call, io: Io): Promise<string | undefined | null> {
+	const { repo } = await io.ask("repo.show", { name: call.arg("NAME") });
 	const { changes = [], digest } = repo;
 	if (!io.json) for (const change of changes) for (const line of changeLines(change)) io.print.say(line);
 	if (changes.length > 0 && io.world.stdin.isTTY && !io.json && !call.flag("yes")) {
@@ -56,10 +89,10 @@ async function seen(call: Call, io: Io): Promise<AnswerDocument | null> {
 			return null;
 		}
 	}
-	return typeof digest === "string" ? { digest } : {};
+	return digest ?? undefined;
 }
 
-const changeLines = ({ file, change, commands }: Change): string[] => [
+const changeLines = ({ file, change, commands }: RepoDocument["changes"][number]): string[] => [
 	`${plain(file)} (${change})`,
 	...commands.slice(0, MOST_COMMANDS).map((argv) => `  runs ${printable(cut(shellLine(argv), WIDEST_COMMAND))}`),
 	...(commands.length > MOST_COMMANDS ? [`  runs ${commands.length - MOST_COMMANDS} more`] : []),
@@ -69,30 +102,27 @@ const WIDEST_COMMAND = 300;
 const shellLine = (argv: readonly string[]) =>
 	argv.map((word) => (/^[\w.:@%+=/,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
 
-function requestOf(call: Call, io: Io): [method: string, params: AnswerDocument] {
-	const method = call.command.name.replace(" ", ".");
-	if (method === "repo.trust") return [method, { name: call.arg("NAME"), ...(call.flag("off") ? { off: true } : {}) }];
-	if (method !== "repo.add") return [method, { name: call.arg("NAME") }];
+async function add(call: Call, io: Io): Promise<undefined> {
 	const url = call.text("url");
 	const [place] = call.args("FOLDER");
 	if (url !== undefined && place !== undefined && call.text("name") !== undefined && call.text("name") !== place)
 		throw usage("--url takes one name: the argument, or --name", "leave one of them out");
-	const given = Object.entries({
+	const document = await io.ask("repo.add", {
 		url,
 		path: url === undefined ? absolutePath(io.world, place ?? ".") : undefined,
 		name: call.text("name") ?? (url === undefined ? undefined : place),
 		prefix: call.text("prefix"),
 		base_branch: call.text("base-branch"),
-		merge: call.text("merge"),
+		merge: call.choice("merge", ["direct", "mr", "local"]),
 		max: call.number("max"),
 	});
-	return [method, Object.fromEntries(given.filter(([, value]) => value !== undefined))];
+	return changed(document, io);
 }
 
-function show(repo: Repo, io: Io): void {
+function printRepo(repo: ShownRepo, io: Io): void {
 	const { worktrees, changes = [], name: _name, ...rest } = repo;
 	const rows = Object.entries(rest).flatMap(([key, value]) => {
-		const text = key === "hooks" ? hooksIn(value as Record<string, string[]>) : plain(value);
+		const text = key === "hooks" ? hooksIn(repo.hooks) : plain(value);
 		return text === "" ? [] : [[key.replaceAll("_", " "), text] as const];
 	});
 	const width = Math.max(...rows.map(([key]) => key.length));

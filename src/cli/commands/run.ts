@@ -1,22 +1,26 @@
 // verdict, result: a run reports about itself.
 
 import { readFileSync } from "node:fs";
+import type { Params, Result } from "../../api/protocol.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { MAX_VERDICT_TEXT, readResult, verdictText } from "../../core/runs/verdict.ts";
+import { MAX_VERDICT_TEXT, readResult, type VerdictWord, verdictText } from "../../core/runs/verdict.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, usage } from "../failure.ts";
-import { type AnswerDocument, absolutePath, answer, type Io, readAll } from "../io.ts";
+import { absolutePath, answer, type Io, readAll } from "../io.ts";
 import { leaveWords, takeBackWords } from "../leave-words.ts";
 import { PATIENCE } from "../program.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
-	const { name } = call.command;
-	const params = name === "verdict" ? await verdictOf(call, io) : { result: await resultOf(call, io) };
+	const name = call.command.name === "verdict" ? "verdict" : "result";
+	const said = name === "verdict" ? await verdictOf(call, io) : { result: await resultOf(call, io) };
 	if (io.world.insideOf(io.home) === undefined) throw outside(name);
-	const document = await sayOrLeave(io, name === "verdict" ? name : "result", params);
-	answer(io, document, () => io.print.say(document.left === true ? LEFT : wordsFor(name, document)));
+	const document = await sayOrLeave(io, said);
+	answer(io, document, () => io.print.say("left" in document ? LEFT : wordsFor(document)));
 	return undefined;
 }
+
+type Said = Params<"run.verdict"> | Params<"run.result">;
+type Heard = Result<"run.verdict"> | Result<"run.result">;
 
 const LEFT = "the daemon of this run does not answer: what you said is kept in the run's folder, and counts when this run ends";
 
@@ -24,21 +28,21 @@ const LEFT = "the daemon of this run does not answer: what you said is kept in t
 const AWAY: readonly unknown[] = ["no_daemon", "daemon_gone", "closed"];
 
 /** If the daemon stays away, the report is left in the run's folder, where the daemon finds it when it is back. */
-async function sayOrLeave(io: Io, name: "verdict" | "result", params: AnswerDocument): Promise<AnswerDocument> {
-	let document: AnswerDocument;
+async function sayOrLeave(io: Io, said: Said): Promise<Heard | (Said & { job: number | undefined; left: true })> {
+	let document: Heard;
 	try {
-		document = await insist(io, `run.${name}`, params);
+		document = await insist<Heard>(io, () => ("verdict" in said ? io.ask("run.verdict", said) : io.ask("run.result", said)));
 	} catch (error) {
 		if (!AWAY.includes((error as { code?: unknown }).code)) throw error;
 		try {
-			leaveWords(io, params);
+			leaveWords(io, said);
 		} catch (refusal) {
 			// If the folder is not writable, the unreachable daemon is the cause to report. If no daemon would accept the report, that is the caller's mistake.
 			throw refusal instanceof SluiceError ? refusal : error;
 		}
-		return { job: io.world.insideOf(io.home), ...params, left: true };
+		return { job: io.world.insideOf(io.home), ...said, left: true };
 	}
-	takeBackWords(io, name);
+	takeBackWords(io, "verdict" in said ? "verdict" : "result");
 	return document;
 }
 
@@ -50,20 +54,21 @@ const outside = (name: string): CliFailure =>
 			: "from outside: sluice show ID --json has the result that a run reported",
 	);
 
-function wordsFor(name: string, { job, verdict, bytes }: AnswerDocument): string {
-	if (name === "result") return `job ${job} has its result (${bytes} bytes)`;
-	if (verdict === "fail") return `job ${job} will end as failed`;
-	return verdict === "ask" ? `job ${job} will ask a person when this run has ended` : `job ${job}: noted as ok`;
+function wordsFor(heard: Heard): string {
+	const { job } = heard;
+	if ("bytes" in heard) return `job ${job} has its result (${heard.bytes} bytes)`;
+	if (heard.verdict === "fail") return `job ${job} will end as failed`;
+	return heard.verdict === "ask" ? `job ${job} will ask a person when this run has ended` : `job ${job}: noted as ok`;
 }
 
-async function verdictOf(call: Call, io: Io): Promise<AnswerDocument> {
-	const verdict = call.arg("VERDICT");
+async function verdictOf(call: Call, io: Io): Promise<Params<"run.verdict">> {
 	const words = call.args("TEXT").join(" ");
 	const given = (words === "-" ? await readAll(io.world.stdin) : words).trim();
 	const text = verdictText(given);
 	if (given.length > MAX_VERDICT_TEXT)
 		io.print.warn(`sluice: the text is ${given.length} characters long: it is cut after ${MAX_VERDICT_TEXT}`);
-	return { verdict, ...(text === "" ? {} : { text }) };
+	// Any word is sent: the daemon refuses an unknown one, and names those that it knows.
+	return { verdict: call.arg("VERDICT") as VerdictWord, ...(text === "" ? {} : { text }) };
 }
 
 async function resultOf(call: Call, io: Io): Promise<unknown> {
@@ -72,8 +77,8 @@ async function resultOf(call: Call, io: Io): Promise<unknown> {
 	if (given !== undefined && file !== undefined) throw usage("JSON and --file contradict each other", "give one of them");
 	if (given === undefined && file === undefined)
 		throw usage("the result is missing", `give JSON, for example '{"risk": "low"}', or --file FILE`);
-	const text =
-		file === undefined ? (given === "-" ? await readAll(io.world.stdin) : (given as string)) : fileOf(absolutePath(io.world, file));
+	const typed = given === "-" ? await readAll(io.world.stdin) : given;
+	const text = typed ?? fileOf(absolutePath(io.world, file ?? ""));
 	const value = parsed(text);
 	// Checked here as well: a value that is nested too deeply cannot even be sent.
 	readResult(value);
@@ -101,10 +106,10 @@ function fileOf(path: string): string {
 }
 
 /** The daemon may be restarting: retry, so that the run's report is not lost. */
-async function insist(io: Io, method: string, params: AnswerDocument): Promise<AnswerDocument> {
+async function insist<T>(io: Io, ask: () => Promise<T>): Promise<T> {
 	for (let tries = 1; ; tries++) {
 		try {
-			return await io.ask(method, params);
+			return await ask();
 		} catch (error) {
 			const { code } = error as { code?: unknown };
 			if (code === "unauthorised") throw overtaken(io);

@@ -1,64 +1,34 @@
-// sluice source and sluice recipe: which work there is, and how it is done.
+// sluice source list, show and scan: which work there is.
 
-import { readFileSync } from "node:fs";
-import { basename } from "node:path";
-import type { ItemView, RecipeView, SourceView } from "../../contracts/intake.ts";
+import type { Result } from "../../api/protocol.ts";
+import type { ItemView, SourceView } from "../../contracts/intake.ts";
 import type { ItemFault } from "../../contracts/source.ts";
-import type { Call } from "../command.ts";
-import { CliFailure, EXIT, usage } from "../failure.ts";
-import { type AnswerDocument, absolutePath, answer, type Io, readAll } from "../io.ts";
-import { counted, pairs, plain } from "../printing/print.ts";
+import { byVerb, type Call } from "../command.ts";
+import { answer, type Io } from "../io.ts";
+import { printTable } from "../printing/list.ts";
+import { counted, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
-import { table } from "../printing/table.ts";
 
-export async function run(call: Call, io: Io): Promise<number | undefined> {
-	switch (call.command.name) {
-		case "source list": {
-			const document = await io.ask("source.list");
-			answer(io, document, () => printSources(io, document.sources as SourceView[]));
-			return undefined;
-		}
-		case "source show": {
-			const document = await io.ask("source.show", { name: call.arg("NAME"), ...(call.flag("all") ? { all: true } : {}) });
-			answer(io, document, () => printItems(io, document as unknown as { source: SourceView; items: ItemView[] }));
-			return undefined;
-		}
-		case "source scan": {
-			const [name] = call.args("NAME");
-			const document = await io.ask("source.scan", name === undefined ? {} : { name });
-			answer(io, document, () => {
-				printSources(io, document.sources as SourceView[]);
-				const added = document.added as number[];
-				io.print.say(added.length === 0 ? "nothing was added" : `added: ${added.join(", ")}`);
-			});
-			return undefined;
-		}
-		case "recipe list": {
-			const document = await io.ask("recipe.list", repoOf(call));
-			answer(io, document, () => {
-				printRecipes(io, document.recipes as RecipeView[]);
-				printWarning(io, document);
-			});
-			return undefined;
-		}
-		case "recipe show": {
-			const document = await io.ask("recipe.show", { name: call.arg("NAME"), ...repoOf(call) });
-			answer(io, document, () => {
-				printRecipe(io, document.recipe as RecipeView);
-				printWarning(io, document);
-			});
-			return undefined;
-		}
-		default:
-			return check(call, io);
-	}
+export const run = byVerb({ list, show, scan });
+
+async function list(_call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("source.list");
+	answer(io, document, () => printSources(io, document.sources));
 }
 
-const repoOf = (call: Call) => (call.has("repo") ? { repo: call.text("repo") } : {});
+async function show(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("source.show", { name: call.arg("NAME"), ...(call.flag("all") ? { all: true } : {}) });
+	answer(io, document, () => printItems(io, document));
+}
 
-function printTable({ print }: Io, titles: readonly string[], rows: readonly (readonly string[])[]): void {
-	const columns = titles.map((title, index) => (index === titles.length - 1 ? { title, shrink: 12 } : { title }));
-	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
+async function scan(call: Call, io: Io): Promise<undefined> {
+	const [name] = call.args("NAME");
+	const document = await io.ask("source.scan", { name });
+	const { sources, added } = document;
+	answer(io, document, () => {
+		printSources(io, sources);
+		io.print.say(added.length === 0 ? "nothing was added" : `added: ${added.join(", ")}`);
+	});
 }
 
 function printSources(io: Io, sources: readonly SourceView[]): void {
@@ -102,7 +72,7 @@ function printDeferred(print: Io["print"], faults: readonly ItemFault[]): void {
 	if (first.hint !== null) print.warn(print.paintTalk("dim", `       ${printable(first.hint)}`));
 }
 
-function printItems(io: Io, { source, items }: { source: SourceView; items: ItemView[] }): void {
+function printItems(io: Io, { source, items }: Result<"source.show">): void {
 	const rows = items.map((item) =>
 		[item.id, item.kind, item.status, item.phase ?? "", item.flow ?? "", stateOf(item), item.title].map(printable),
 	);
@@ -118,68 +88,3 @@ const stateOf = ({ eligible, held, blocked_by, in_progress, members, open }: Ite
 	if (members.length > 0) return `holds ${counted(members.length, "item")}`;
 	return in_progress ? "in progress" : eligible ? "eligible" : "";
 };
-
-function printRecipes(io: Io, recipes: readonly RecipeView[]): void {
-	const rows = recipes.map(({ name, description, origin, steps, error }) =>
-		[name, steps.length > 1 ? steps.map((step) => step.name).join(" → ") : "", origin, error ?? description.split("\n", 1)[0] ?? ""].map(
-			printable,
-		),
-	);
-	printTable(io, ["RECIPE", "STEPS", "FROM", "DOES"], rows);
-}
-
-function printRecipe({ print }: Io, { name, description, origin, vars, steps }: RecipeView): void {
-	print.out(`${print.paint("bold", printable(name))}  ${print.paint("dim", printable(origin))}`);
-	if (description !== "") print.out(printable(description));
-	for (const one of vars) {
-		const usual = one.default === null ? (one.required ? "required" : "optional") : `default ${JSON.stringify(one.default)}`;
-		const fits = one.pattern === null ? "" : `, fits ${one.pattern}`;
-		print.out(
-			`  --var ${printable(one.name)}=…  ${print.paint("dim", printable(`${usual}${fits}${one.about === "" ? "" : `: ${one.about}`}`))}`,
-		);
-	}
-	for (const step of steps) {
-		print.out("");
-		const after = step.after.map((one) => (one.policy === "success" ? one.step : `${one.step}:${one.policy}`)).join(", ");
-		if (step.name !== "")
-			print.out(`${print.paint("bold", printable(step.name))}${after === "" ? "" : print.paint("dim", `  after ${printable(after)}`)}`);
-		const rows = Object.entries(step.template).map(([key, value]) => [key, plain(value).replaceAll("\n", "\n  ")] as const);
-		for (const line of pairs(rows, print.paint)) print.out(`  ${line}`);
-	}
-}
-
-/** Why the repo's own recipes are not in force. */
-function printWarning({ print }: Io, { warning }: AnswerDocument): void {
-	if (typeof warning === "string") print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(warning)}`);
-}
-
-type Checked = { ok: boolean; problems: { message: string; hint: string | null }[] };
-
-async function check(call: Call, io: Io): Promise<number> {
-	const files: { file: string; ok: boolean; problems: Checked["problems"] }[] = [];
-	for (const file of call.args("FILE")) {
-		const text = file === "-" ? await readAll(io.world.stdin) : readFile(absolutePath(io.world, file), file);
-		const name = basename(file === "-" ? "stdin" : file).replace(/\.ya?ml$/, "");
-		const { ok, problems } = (await io.ask("recipe.check", { text, name })) as unknown as Checked;
-		files.push({ file, ok, problems });
-	}
-	const ok = files.every((one) => one.ok);
-	answer(io, { schema_version: 1, ok, files }, () => {
-		for (const { file, problems } of files)
-			for (const { message, hint } of problems) {
-				io.print.out(`${printable(file)}: ${printable(message)}`);
-				if (hint) io.print.out(io.print.paint("dim", `  ${printable(hint)}`));
-			}
-		if (ok) io.print.say(`${counted(files.length, "recipe")}: nothing is wrong`);
-	});
-	return ok ? EXIT.done : EXIT.usage;
-}
-
-function readFile(path: string, file: string): string {
-	try {
-		return readFileSync(path, "utf8");
-	} catch (error) {
-		const { code, message } = error as NodeJS.ErrnoException;
-		throw code === "ENOENT" ? new CliFailure("not_found", `there is no file ${file}`) : usage(message);
-	}
-}

@@ -61,7 +61,7 @@ describe("wait", () => {
 			close() {},
 			closed: new Promise<void>(() => {}),
 		});
-		expect((await line.run("wait 1 --no-color", { stderr, connect })).code).toBe(1);
+		expect((await line.run("wait 1 --no-color", { stderr, connect: connect as never })).code).toBe(1);
 		expect(err).toContain("0 of 1 ended");
 		expect(err.slice(err.lastIndexOf("ended"))).toContain("\r\u001b[Ksluice: broken\n");
 	});

@@ -1,15 +1,12 @@
 // Shows the kernel's entries and ledgers to people.
 
-import type { ReadyEntry } from "../../contracts/scheduler.ts";
+import type { LedgerView, ReadyEntry } from "../../contracts/scheduler.ts";
 import { writeJson } from "../../core/text/json-text.ts";
 import type { Io } from "../io.ts";
 import { localTime, relative } from "../times.ts";
 import { type Colour, pairs } from "./print.ts";
 import { printable } from "./sequences.ts";
 import { type TableColumn, table } from "./table.ts";
-
-export type Agent = { pid: number; name: string; state: string };
-export type LedgerRow = { subject: string; dim: string; used: number; limit: number | null; window: string | null; over_limit: boolean };
 
 const COLOURS: Record<ReadyEntry["state"], Colour> = {
 	queued: "blue",
@@ -80,7 +77,7 @@ export function entryWords(entry: ReadyEntry, { print }: Io): string[] {
 	];
 }
 
-export function ledgerLines(ledgers: readonly LedgerRow[], { print }: Io): string[] {
+export function ledgerLines(ledgers: readonly LedgerView[], { print }: Io): string[] {
 	if (ledgers.length === 0) return [];
 	const rows = ledgers.map(({ subject, dim, used, limit, window, over_limit }) => [
 		subject.replace(/^pid:/, ""),

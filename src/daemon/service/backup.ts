@@ -2,13 +2,12 @@
 
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { BackupDocument } from "../../api/daemon-module.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { openDatabase } from "../../stores/sqlite/driver.ts";
 import { storeError } from "../../stores/sqlite/store.ts";
 import { versionIn } from "../../stores/sqlite/whose.ts";
-
-export type BackupDocument = { schema_version: 1; store: string; file: string; bytes: number };
 
 /** `store`: as in the settings; null is the home's own file. */
 export function backUp({ home, store, file }: { home: string; store: string | null; file: string }): BackupDocument {

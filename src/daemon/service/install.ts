@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { NODE_FLAGS } from "../../api/auto-start.ts";
+import { NODE_FLAGS } from "../../api/daemon-process.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { writeWhole } from "./write-file.ts";
 

@@ -4,7 +4,7 @@
 // Nothing else in this process may open lock.db: closing any descriptor of a file releases the locks that the process has on it.
 
 import { chmodSync, closeSync, openSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
-import { HOME_TAKEN } from "../../api/auto-start.ts";
+import { HOME_TAKEN } from "../../api/daemon-process.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../../stores/sqlite/driver.ts";
 import { writeWhole } from "./write-file.ts";

@@ -2,47 +2,21 @@
 
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { MoveDocument, MoveRequest } from "../../api/daemon-module.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { systemClock } from "../../host/local.ts";
 import { secret } from "../../host/secret.ts";
 import { openDatabaseEnd } from "../../stores/moving/database-end.ts";
 import { openFileEnd } from "../../stores/moving/file-end.ts";
-import { inUse, type MoveOptions, type MoveProgress, move, type Objection, objections, type Side } from "../../stores/moving/move.ts";
+import { inUse, type MoveOptions, move, type Objection, objections, type Side } from "../../stores/moving/move.ts";
 import { type Survey, survey } from "../../stores/moving/survey.ts";
 import { addressOf } from "../../stores/postgres/connection.ts";
 import { prepareHome } from "./home.ts";
 import { takeLock } from "./lock.ts";
 
-export type MoveRequest = {
-	/** A home, a SQLite file, or a postgres:// URL. */
-	from: string;
-	to: string;
-	/** Only report what would be done. */
-	check: boolean;
-	replace: boolean;
-	again: boolean;
-	progress?: (at: MoveProgress) => void;
-};
-
 /** `home`: the home whose lock is taken to keep its daemon away. */
 type Place = { kind: "database"; url: string } | { kind: "file"; path: string; home: string | null };
-
-export type MoveDocument = {
-	schema_version: 1;
-	moved: boolean;
-	from: string;
-	to: string;
-	jobs: { waiting: number; running: number; ended: number };
-	/** Number of rows of each table. */
-	rows: Record<string, number>;
-	/** The target held something, which was deleted. */
-	replaced: boolean;
-	/** The source was marked as moved and refuses work from now on. */
-	marked: boolean;
-	/** With `check`: the reasons against the move. */
-	objections: Objection[];
-};
 
 export async function moveStore({ check, replace, again, progress, ...ends }: MoveRequest): Promise<MoveDocument> {
 	const places = { from: placeOf(ends.from, "from"), to: placeOf(ends.to, "to") };

@@ -14,7 +14,7 @@ import { isEmpty, type Running, type Survey, survey } from "./survey.ts";
 import { type End, type MovedRow, pageOf, TABLES, type Table } from "./tables.ts";
 
 export type Side = { end: End; held: string | null };
-export type MoveProgress = { table: string; step: "copy" | "compare"; done: number; total: number };
+type MoveProgress = { table: string; step: "copy" | "compare"; done: number; total: number };
 export type MoveOptions = {
 	/** `replace`: delete what the target holds, in the same transaction. */
 	target: "empty" | "replace";

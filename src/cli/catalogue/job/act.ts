@@ -1,7 +1,7 @@
 // Descriptions of the commands that act on jobs.
 
 import type { CommandSpec } from "../../command.ts";
-import { ID, IDS, REASON } from "../shared.ts";
+import { ID, IDS, REASON } from "../../command-line/shared-options.ts";
 
 const load = () => import("../../commands/job/act.ts");
 

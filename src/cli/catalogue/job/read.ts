@@ -1,20 +1,9 @@
-// Descriptions of the commands that only read.
+// Descriptions of the commands that read jobs.
 
 import type { CommandSpec } from "../../command.ts";
-import { DIFF, OPEN } from "../repo.ts";
-import { ID, IDS, STATUSES } from "../shared.ts";
+import { ID, IDS, STATUSES } from "../../command-line/shared-options.ts";
 
-export const LOOK: readonly CommandSpec[] = [
-	{
-		name: "status",
-		help: "The queue, caps, holds and hosts at a glance.",
-		options: [{ name: "watch", type: "flag", help: "Keep running and refresh when something changes." }],
-		examples: [
-			["sluice status", "what is going on"],
-			["sluice status --json | jq .queued_ready", "one number of it"],
-		],
-		load: () => import("../../commands/scheduler/status.ts"),
-	},
+export const READ: readonly CommandSpec[] = [
 	{
 		name: "list",
 		help: "Jobs, by repo: those that have not ended, or what you ask for.",
@@ -110,8 +99,31 @@ export const LOOK: readonly CommandSpec[] = [
 		],
 		load: () => import("../../commands/job/logs.ts"),
 	},
-	DIFF,
-	OPEN,
+	{
+		name: "diff",
+		help: "What a job has changed, as a patch.",
+		more: ["From its worktree, committed or not; from its last run's folder when the worktree is gone."],
+		args: [ID],
+		examples: [["sluice diff 7 | less", "look before it is merged"]],
+		load: () => import("../../commands/job/diff.ts"),
+	},
+	{
+		name: "open",
+		help: "The dashboard's link; or where a job works: its worktree, its branch, its agent's session.",
+		more: [
+			"The link signs in one page, once, within ten minutes, without a password: keep it to yourself. The page stays signed in until the daemon stops, or until it was not used for 12 hours.",
+			"Of a job with an agent's session it prints the line that goes on with it at a terminal. Where the worktree was removed, after a merge or by `prune`, the line first makes it again at its path, since agents find their sessions by their folder; and it is said how to remove it afterwards.",
+		],
+		args: [{ ...ID, take: "optional" }],
+		options: [{ name: "viewer", type: "flag", help: "The page can only look." }],
+		examples: [
+			["sluice open", "see everything in a browser"],
+			["sluice open --viewer", "for a screen on the wall"],
+			["sluice open 7", "where job 7 works"],
+			['cd "$(sluice open 7 -q)"', "go there"],
+		],
+		load: () => import("../../commands/job/open.ts"),
+	},
 	{
 		name: "wait",
 		help: "Stay until jobs have ended: exit 0 if all succeeded, else 1.",
@@ -164,32 +176,5 @@ export const LOOK: readonly CommandSpec[] = [
 			["sluice graph --all --format dot | dot -Tsvg > jobs.svg", "drawn by Graphviz"],
 		],
 		load: () => import("../../commands/job/graph.ts"),
-	},
-	{
-		name: "forecast",
-		help: "When jobs and batches are likely to start and end, and which cap decides it.",
-		more: [
-			"Plays the queue forward with how long past runs took, and tells by when half and by when nine of ten such plays were done. It takes each run to end well.",
-			"With no past runs it says so, and so it does of jobs that wait for a person.",
-		],
-		options: [
-			{ name: "max-concurrent", type: "number", value: "N", help: "Assume this many concurrent runs; 0 is no cap." },
-			{ name: "lane", type: "list", value: "NAME:N", help: "What if this lane had this cap; none for no cap." },
-			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
-			{ name: "limit", type: "number", value: "N", help: "Show at most N jobs; 0 shows all. Default: 50." },
-		],
-		examples: [
-			["sluice forecast", "as things stand"],
-			["sluice forecast --max-concurrent 8 --lane code:6", "what more slots would bring"],
-			["sluice forecast --batch docs --json | jq .end", "when a batch will be done"],
-		],
-		load: () => import("../../commands/scheduler/forecast.ts"),
-	},
-	{
-		name: "top",
-		help: "A live screen of all that runs and waits.",
-		more: ["Keys: j k or arrows select · w why · c cancel · p pause or resume · q quit."],
-		examples: [["sluice top", "watch, and act"]],
-		load: () => import("../../commands/scheduler/top.ts"),
 	},
 ];

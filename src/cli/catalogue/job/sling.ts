@@ -1,10 +1,7 @@
-// Descriptions of `sling` and of the commands for sources, recipes and batches.
+// Description of `sluice sling`.
 
 import { AGENT_NAMES } from "../../../core/agents/profile.ts";
 import type { CommandSpec } from "../../command.ts";
-import { REASON } from "../shared.ts";
-
-const REPO = { name: "repo", type: "text", value: "NAME", help: "With the recipes of this repo." } as const;
 
 const inRecipe = (field: string) => `the recipe sets the ${field} of its jobs; sluice recipe show NAME prints it`;
 
@@ -58,89 +55,3 @@ export const SLING: CommandSpec = {
 	],
 	load: () => import("../../commands/job/sling.ts"),
 };
-
-const load = () => import("../../commands/source.ts");
-const batch = () => import("../../commands/batch.ts");
-const BATCH = { name: "NAME", help: "The batch.", take: "one" } as const;
-
-export const WORK: readonly CommandSpec[] = [
-	{
-		name: "batch list",
-		help: "Batches that are open, and how far they are.",
-		options: [{ name: "all", type: "flag", help: "Closed ones too." }],
-		examples: [["sluice batch list", "what is done of each"]],
-		load: batch,
-	},
-	{
-		name: "batch show",
-		help: "One batch with its jobs.",
-		args: [BATCH],
-		examples: [["sluice batch show sling-17", "job by job"]],
-		load: batch,
-	},
-	{
-		name: "batch close",
-		help: "Close a batch that you own: now, or when its last job ends.",
-		args: [BATCH],
-		examples: [["sluice batch close night", "nothing more comes"]],
-		load: batch,
-	},
-	{
-		name: "batch cancel",
-		help: "End all jobs of a batch.",
-		args: [BATCH],
-		options: [REASON],
-		examples: [["sluice batch cancel sling-17 --reason 'wrong branch'", "waiting ones at once, running ones after a stop"]],
-		load: batch,
-	},
-	{
-		name: "batch retry",
-		help: "Run again what failed in a batch, and what comes after it.",
-		args: [BATCH],
-		examples: [["sluice batch retry sling-17", "what succeeded stays"]],
-		load: batch,
-	},
-	{
-		name: "source list",
-		help: "Sources of items: what is in them, and what is wrong.",
-		examples: [["sluice source list", "cards, beads and folders of the configuration"]],
-		load,
-	},
-	{
-		name: "source show",
-		help: "The items of a source.",
-		args: [{ name: "NAME", help: "The source.", take: "one" }],
-		options: [{ name: "all", type: "flag", help: "Closed ones too." }],
-		examples: [["sluice source show board", "which are eligible, which are blocked, and by what"]],
-		load,
-	},
-	{
-		name: "source scan",
-		help: "Look at a source now; what is eligible becomes jobs where it is watched.",
-		args: [{ name: "NAME", help: "The source; else all.", take: "optional" }],
-		examples: [["sluice source scan", "all of them"]],
-		load,
-	},
-	{
-		name: "recipe list",
-		help: "Recipes: of a repo, of the home, and those that come with Sluice.",
-		options: [REPO],
-		examples: [["sluice recipe list", "and where each is"]],
-		load,
-	},
-	{
-		name: "recipe show",
-		help: "One recipe: its variables and steps.",
-		args: [{ name: "NAME", help: "The recipe.", take: "one" }],
-		options: [REPO],
-		examples: [["sluice recipe show work", "what it asks for, and what it makes"]],
-		load,
-	},
-	{
-		name: "recipe check",
-		help: "Look for mistakes in recipe files.",
-		args: [{ name: "FILE", help: "Files; - is stdin.", take: "many", completes: "file" }],
-		examples: [["sluice recipe check recipes/*.yml", "before they are used"]],
-		load,
-	},
-];

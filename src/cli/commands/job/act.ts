@@ -1,9 +1,10 @@
 // merge, promote, demote, priority, run-now, approve, reject, answer: one call that returns one job.
 
+import type { OneJob } from "../../../api/protocol/job.ts";
 import { grantWords } from "../../../core/agents/permissions/denied.ts";
 import type { Call } from "../../command.ts";
 import { usage } from "../../failure.ts";
-import { type AnswerDocument, answer, type Io, idOf, readAll } from "../../io.ts";
+import { answer, type Io, idOf, readAll } from "../../io.ts";
 import { labelOf, type ShownJob } from "../../printing/job-lines.ts";
 import { printable } from "../../printing/sequences.ts";
 
@@ -36,29 +37,46 @@ const pastCaps = (job: ShownJob, reasons: NonNullable<Reasons>): string =>
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const { name } = call.command;
-	const params: AnswerDocument = { id: idOf(call.arg("ID")) };
-	if (name === "priority") {
-		const text = call.arg("N");
-		if (!/^[+-]?\d{1,7}$/.test(text))
-			throw usage(`N must be a whole number, not ${JSON.stringify(text)}`, "for example: sluice priority 7 50");
-		params.priority = Number(text);
-	}
-	if (name === "run-now" && call.flag("force")) params.force = true;
-	if (name === "merge") {
-		if (call.flag("drop")) params.drop = true;
-		else if (call.has("reason")) throw usage("--reason goes with --drop");
-	}
-	if ((name === "reject" || name === "merge") && call.has("reason")) params.reason = call.text("reason");
-	if (name === "answer") {
-		const [text] = call.args("TEXT");
-		if (call.has("permission")) params.permission = call.text("permission");
-		else if (text === undefined)
-			throw usage("an answer is missing", "for example: sluice answer 7 'yes', or sluice answer 7 --permission asked");
-		if (text !== undefined) params.text = text === "-" ? await readAll(io.world.stdin) : text;
-		if (params.text === "") throw usage("the answer is empty");
-	}
-	const document = await io.ask(`job.${name.replace("-", "_")}`, params);
-	const job = document.job as ShownJob;
-	answer(io, document, () => io.print.say(`${labelOf(job)} ${DONE[name]?.(job, document.reasons as Reasons)}`));
+	const document: { job: ShownJob; reasons?: Reasons } = await asked(call, io);
+	answer(io, document, () => io.print.say(`${labelOf(document.job)} ${DONE[name]?.(document.job, document.reasons)}`));
 	return undefined;
+}
+
+async function asked(call: Call, io: Io): Promise<OneJob> {
+	const id = idOf(call.arg("ID"));
+	switch (call.command.name) {
+		case "merge": {
+			const drop = call.flag("drop");
+			if (!drop && call.has("reason")) throw usage("--reason goes with --drop");
+			return io.ask("job.merge", drop ? { id, drop, reason: call.text("reason") } : { id });
+		}
+		case "promote":
+			return io.ask("job.promote", { id });
+		case "demote":
+			return io.ask("job.demote", { id });
+		case "priority": {
+			const text = call.arg("N");
+			if (!/^[+-]?\d{1,7}$/.test(text))
+				throw usage(`N must be a whole number, not ${JSON.stringify(text)}`, "for example: sluice priority 7 50");
+			return io.ask("job.priority", { id, priority: Number(text) });
+		}
+		case "run-now":
+			return io.ask("job.run_now", call.flag("force") ? { id, force: true } : { id });
+		case "approve":
+			return io.ask("job.approve", { id });
+		case "reject":
+			return io.ask("job.reject", { id, reason: call.text("reason") });
+		default:
+			return io.ask("job.answer", { id, ...(await answerOf(call, io)) });
+	}
+}
+
+async function answerOf(call: Call, io: Io) {
+	const [given] = call.args("TEXT");
+	const permission = call.choice("permission", ["edit", "full", "asked"]);
+	if (permission === undefined && given === undefined)
+		throw usage("an answer is missing", "for example: sluice answer 7 'yes', or sluice answer 7 --permission asked");
+	const text = given === "-" ? await readAll(io.world.stdin) : given;
+	if (text === "") throw usage("the answer is empty");
+	return { permission, text };
 }

@@ -1,12 +1,14 @@
 // sluice add: turns options into one job's input.
 
 import { readFileSync, statSync } from "node:fs";
+import type { AddDocument } from "../../../api/protocol/job.ts";
+import type { JobInput } from "../../../core/job.ts";
 import { exactJson, writeJson } from "../../../core/text/json-text.ts";
 import { allowedNames, capture, chosen } from "../../caller/environment.ts";
 import { pinOf } from "../../caller/pin.ts";
 import type { Call } from "../../command.ts";
 import { CliFailure, EXIT, failureOf, usage } from "../../failure.ts";
-import { type AnswerDocument, absolutePath, type Io, idOf, readAll } from "../../io.ts";
+import { absolutePath, type Io, idOf, readAll } from "../../io.ts";
 import { hasEnded, remark, type ShownJob, statusWords } from "../../printing/job-lines.ts";
 import { withLockWords } from "../../printing/lock-words.ts";
 import { printable } from "../../printing/sequences.ts";
@@ -16,22 +18,21 @@ export async function run(call: Call, io: Io): Promise<number> {
 	const input = await inputOf(call, io);
 	const answered = await io.ask("job.add", call.flag("force") ? { ...input, force: true } : input);
 	const result = withWarning(answered, folderWarning(call, input));
-	const { outcome, warning } = result as { outcome: string; warning?: string };
+	const queued = result.outcome === "queued" && (call.flag("wait") || call.flag("follow")) ? result : undefined;
 	const id = jobOf(result);
-	const stays = id !== undefined && (call.flag("wait") || call.flag("follow")) && outcome === "queued";
 	if (io.json) {
-		if (!stays) io.print.out(writeJson(result));
+		if (!queued) io.print.out(writeJson(result));
 	} else if (id !== undefined) io.print.out(String(id));
 	if (!io.json) await tell(result, io);
+	const warning = result.outcome === "queued" ? result.warning : undefined;
 	const told = io.quiet ? withoutBackpressure(warning) : warning;
-	if (typeof told === "string" && told !== "") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${told}`);
-	if (!stays) return outcome === "deferred" ? EXIT.later : EXIT.done;
-	const { jobs } = result as { jobs?: number[] };
-	return stay(call, io, id as number, jobs ?? [id as number]);
+	if (told !== undefined && told !== "") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${told}`);
+	if (!queued) return result.outcome === "deferred" ? EXIT.later : EXIT.done;
+	return stay(call, io, queued.job.id, queued.jobs ?? [queued.job.id]);
 }
 
 /** Only a warning: the folder may be created meanwhile, or exist on the host that the job goes to. */
-function folderWarning(call: Call, { cwd }: AnswerDocument): string | undefined {
+function folderWarning(call: Call, { cwd }: JobInput): string | undefined {
 	if (!call.has("cwd") || call.has("repo") || call.has("recipe") || typeof cwd !== "string") return undefined;
 	try {
 		if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return undefined;
@@ -42,17 +43,17 @@ function folderWarning(call: Call, { cwd }: AnswerDocument): string | undefined 
 	return `there is no folder ${printable(cwd)} here: the job cannot start before there is one`;
 }
 
-const withWarning = (result: AnswerDocument, more: string | undefined): AnswerDocument =>
+const withWarning = (result: AddDocument, more: string | undefined): AddDocument =>
 	more === undefined || result.outcome !== "queued"
 		? result
-		: { ...result, warning: typeof result.warning === "string" ? `${result.warning}; ${more}` : more };
+		: { ...result, warning: result.warning === undefined ? more : `${result.warning}; ${more}` };
 
 /** The note on backpressure is informational; what is wrong with the job is not. */
 const withoutBackpressure = (warning: string | undefined): string | undefined =>
 	warning?.replace(/^Queue delayed; respecting caps \([^)]*\)(?:; )?/, "");
 
-const jobOf = ({ job }: AnswerDocument): number | undefined =>
-	typeof job === "number" ? job : typeof job === "object" && job !== null ? (job as { id: number }).id : undefined;
+const jobOf = (result: AddDocument): number | undefined =>
+	result.outcome === "deferred" ? undefined : result.outcome === "queued" ? result.job.id : result.job;
 
 /** `all`: all steps of a recipe. On Ctrl-C, prints that the job stays. */
 async function stay(call: Call, io: Io, id: number, all: number[]): Promise<number> {
@@ -81,6 +82,9 @@ const refusedWait = (all: readonly number[]) => (error: unknown) => {
 	);
 };
 
+/** Keys of the answer that come first. */
+const HEAD: object = { schema_version: 1, outcome: "queued" };
+
 async function staying(call: Call, io: Io, id: number, all: number[]): Promise<number> {
 	if (call.flag("follow") && !io.json) {
 		const { printLog, WHOLE } = await import("../../follow.ts");
@@ -88,30 +92,34 @@ async function staying(call: Call, io: Io, id: number, all: number[]): Promise<n
 	}
 	const { waitFor } = await import("../../waiting.ts");
 	const { done, jobs } = await waitFor(io, { ids: all }, undefined);
-	if (io.json) io.print.out(writeJson({ schema_version: 1, outcome: "queued", ...(await io.ask("job.show", { id })) }));
+	if (io.json) io.print.out(writeJson({ ...HEAD, ...(await io.ask("job.show", { id })) }));
 	return done && jobs.every((job) => job.status === "succeeded") ? EXIT.done : EXIT.failed;
 }
 
-async function tell(result: AnswerDocument, io: Io): Promise<void> {
-	const { outcome, limit, hint } = result;
+async function tell(result: AddDocument, io: Io): Promise<void> {
 	const { print, world } = io;
-	if (outcome !== "deferred") {
-		const [job] = outcome === "queued" ? await withLockWords(io, [result.job as ShownJob]) : [result.job];
-		print.say(print.paintTalk("dim", words({ ...result, job }, world.now())));
-		const { status, needs, on_missing } = (typeof job === "object" && job !== null ? job : {}) as ShownJob & { on_missing?: string };
-		if (status === "blocked_by_dependency" && needs?.length && on_missing !== "wait")
-			print.say(print.paintTalk("dim", "        --on-missing wait would wait for what it needs"));
-		return;
+	const say = (text: string) => print.say(print.paintTalk("dim", text));
+	switch (result.outcome) {
+		case "duplicate":
+			return say("not added: a job with this unique key is there already");
+		case "already_running":
+			return say(`not added: job ${result.holder ?? result.job} works on this item already`);
+		case "deferred": {
+			const { limit, hint }: Partial<typeof result> = result;
+			print.warn(`${print.paintTalk("red", "sluice:")} not added: the queue is full${limit === undefined ? "" : ` (limit ${limit})`}`);
+			return hint === undefined ? undefined : print.warn(print.paintTalk("dim", `        ${hint}`));
+		}
+		case "queued": {
+			const [job = result.job] = await withLockWords(io, [result.job]);
+			say(words(job, result.position, world.now()));
+			const { status, needs, on_missing } = job;
+			if (status === "blocked_by_dependency" && needs?.length && on_missing !== "wait")
+				say("        --on-missing wait would wait for what it needs");
+		}
 	}
-	print.warn(`${print.paintTalk("red", "sluice:")} not added: the queue is full${typeof limit === "number" ? ` (limit ${limit})` : ""}`);
-	if (typeof hint === "string") print.warn(print.paintTalk("dim", `        ${hint}`));
 }
 
-function words(result: AnswerDocument, now: number): string {
-	const { outcome, position, holder } = result;
-	if (outcome === "duplicate") return "not added: a job with this unique key is there already";
-	if (outcome === "already_running") return `not added: job ${holder ?? jobOf(result)} works on this item already`;
-	const job = result.job as ShownJob;
+function words(job: ShownJob, position: number | null, now: number): string {
 	const place =
 		typeof position === "number" && !job.held ? `number ${position} of lane ${job.lane}` : remark(job, now) || `lane ${job.lane}`;
 	const status = statusWords(job.status);
@@ -120,8 +128,8 @@ function words(result: AnswerDocument, now: number): string {
 	return `${job.name ? `${printable(job.name)} ` : ""}${said}`;
 }
 
-async function inputOf(call: Call, io: Io): Promise<AnswerDocument> {
-	const input: AnswerDocument = { ...(await workOf(call, io)), ...plainFields(call), ...whenOf(call, io) };
+async function inputOf(call: Call, io: Io): Promise<JobInput> {
+	const input: Fields = { ...(await workOf(call, io)), ...plainFields(call), ...whenOf(call, io) };
 	const refs = call.list("after");
 	if (refs.length > 0) input.after = refs.map((ref) => idOf(ref));
 	if (call.has("unique")) input.unique = uniqueOf(call);
@@ -130,23 +138,29 @@ async function inputOf(call: Call, io: Io): Promise<AnswerDocument> {
 	const parent = parentOf(call, io);
 	if (parent !== undefined) input.parent = parent;
 	// Last, because they may start a daemon: an invalid command line must not start anything.
-	if (call.has("pin"))
-		input.pinned_head = await pinOf(call.text("pin") as string, call.text("repo"), io, absolutePath(io.world, call.text("cwd") ?? "."));
-	if (input.env !== undefined) input.env = { ...capture(io.world.env, await allowedNames(io)), ...(input.env as AnswerDocument) };
+	const pin = call.text("pin");
+	if (pin !== undefined) input.pinned_head = await pinOf(pin, call.text("repo"), io, absolutePath(io.world, call.text("cwd") ?? "."));
+	if (input.env !== undefined) input.env = { ...capture(io.world.env, await allowedNames(io)), ...chosen(call.list("env"), io.world.env) };
 	return input;
 }
 
+/** Fields of a job's input; the daemon checks them. */
+type Fields = Record<string, unknown>;
+
 /** The fields whose options are passed on as they are. */
-function plainFields(call: Call): AnswerDocument {
-	const fields: AnswerDocument = {};
+function plainFields(call: Call): Fields {
+	const fields: Fields = {};
 	for (const { name, field } of call.command.options ?? []) if (field !== undefined && call.has(name)) fields[field] = call.value(name);
 	if ((call.number("retries") ?? 0) < 0) throw usage("--retries must not be negative");
-	for (const option of ["timeout", "stall-timeout"]) if (call.has(option)) durationOf(call.text(option) as string, option);
+	for (const option of ["timeout", "stall-timeout"]) {
+		const span = call.text(option);
+		if (span !== undefined) durationOf(span, option);
+	}
 	return fields;
 }
 
-function whenOf(call: Call, { world }: Io): AnswerDocument {
-	const fields: AnswerDocument = {};
+function whenOf(call: Call, { world }: Io): Fields {
+	const fields: Fields = {};
 	const [at, after, deadline] = [call.text("at"), call.text("in"), call.text("deadline")];
 	if (at !== undefined) fields.runnable_at = timeOf(at, "at", world.now());
 	if (after !== undefined) fields.runnable_at = new Date(world.now() + durationOf(after, "in")).toISOString();
@@ -155,7 +169,7 @@ function whenOf(call: Call, { world }: Io): AnswerDocument {
 }
 
 /** What the job runs: a command, an agent, or only a payload. */
-async function workOf(call: Call, io: Io): Promise<AnswerDocument> {
+async function workOf(call: Call, io: Io): Promise<Fields> {
 	const command = call.rest;
 	const agent = call.text("agent");
 	const [words] = call.args("PROMPT");
@@ -173,14 +187,15 @@ async function workOf(call: Call, io: Io): Promise<AnswerDocument> {
 				: usage(
 						"is this a prompt or a command?",
 						file === undefined
-							? `to run an agent: sluice add --agent claude ${quoted(words as string)}; to run a command: sluice add -- ${words === "-" ? "make test" : words}`
+							? `to run an agent: sluice add --agent claude ${quoted(words ?? "")}; to run a command: sluice add -- ${words === "-" ? "make test" : words}`
 							: "name the agent that gets the prompt, for example --agent claude",
 					);
 		for (const option of ["model", "permission", "args", "expect", "allow"])
 			if (call.has(option)) throw usage(`--${option} is for agents`, "name one with --agent");
 	}
-	const work: AnswerDocument = {};
-	if (call.has("payload")) work.payload = payloadOf(call.text("payload") as string, io);
+	const work: Fields = {};
+	const payload = call.text("payload");
+	if (payload !== undefined) work.payload = payloadOf(payload, io);
 	if (command) work.command = command;
 	else if (agent !== undefined || recipe !== undefined) {
 		const prompt = await promptOf(words, file, io);
@@ -230,17 +245,17 @@ function readText(path: string, option: string): string {
 	}
 }
 
-function uniqueOf(call: Call): AnswerDocument {
-	const [, key, policy] = /^(.+?)(?::(skip|replace|error))?$/s.exec(call.text("unique") as string) ?? [];
+function uniqueOf(call: Call): Fields {
+	const [, key, policy] = /^(.+?)(?::(skip|replace|error))?$/s.exec(call.text("unique") ?? "") ?? [];
 	if (key === undefined) throw usage("--unique is empty");
 	const window = call.text("unique-for");
 	return { key, ...(policy ? { policy } : {}), ...(window === undefined ? {} : { window_ms: durationOf(window, "unique-for") }) };
 }
 
 function useOf(one: string): [string, number] {
-	const match = /^(.+):(\d{1,9})$/.exec(one);
-	if (!match) throw usage(`--uses: ${JSON.stringify(one)} is not RESOURCE:N`, "for example --uses build:1");
-	return [match[1] as string, Number(match[2])];
+	const [, resource, units] = /^(.+):(\d{1,9})$/.exec(one) ?? [];
+	if (resource === undefined) throw usage(`--uses: ${JSON.stringify(one)} is not RESOURCE:N`, "for example --uses build:1");
+	return [resource, Number(units)];
 }
 
 function pairOf(option: string, one: string): [string, string] {

@@ -2,12 +2,14 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
+import type { Params, Result } from "../../../api/protocol.ts";
+import type { Manifest } from "../../../contracts/scheduler.ts";
 import { wavesOf } from "../../../core/input/manifest.ts";
 import { manifestSchemaText } from "../../../core/input/manifest-schema.ts";
 import { allowedNames, capture } from "../../caller/environment.ts";
 import type { Call } from "../../command.ts";
 import { CliFailure, failureOf, type Told, usage } from "../../failure.ts";
-import { type AnswerDocument, absolutePath, answer, type Io, readAll } from "../../io.ts";
+import { absolutePath, answer, type Io, readAll } from "../../io.ts";
 import { type ManifestFile, readManifest } from "../../manifest.ts";
 import { counted } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
@@ -25,8 +27,16 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const text = file === "-" ? await readAll(io.world.stdin) : readFile(path, file);
 	const read = await readManifest(text, name);
 	const folder = file === "-" ? io.world.cwd : dirname(path);
-	const flags = Object.fromEntries(FLAGS.filter((flag) => call.flag(flag)).map((flag) => [flag, true]));
-	const params = { manifest: placed(read.manifest, folder), env: capture(io.world.env, await allowedNames(io)), ...flags };
+	const flag = (name: string) => (call.flag(name) ? true : undefined);
+	const params: Params<"job.apply"> = {
+		// As it is written: the daemon checks it.
+		manifest: placed(read.manifest, folder) as unknown as Manifest,
+		env: capture(io.world.env, await allowedNames(io)),
+		check: flag("check"),
+		force: flag("force"),
+		update: flag("update"),
+		again: flag("again"),
+	};
 	const missing = call.flag("check") ? missingFolders(read, name, folder) : [];
 	const document = await ask(io, read, { name, file }, params, missing);
 	answer(io, call.flag("check") ? { ...document, waves: wavesOf(read.manifest.jobs) } : document, () =>
@@ -34,8 +44,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	);
 	return undefined;
 }
-
-const FLAGS = ["check", "force", "update", "again"];
 
 function readFile(path: string, file: string): string {
 	try {
@@ -55,9 +63,9 @@ async function ask(
 	io: Io,
 	read: ManifestFile,
 	{ name, file }: File,
-	params: AnswerDocument,
+	params: Params<"job.apply">,
 	found: readonly Told[],
-): Promise<AnswerDocument> {
+): Promise<Applied> {
 	const placedAt = ({ message, field, hint }: { message: string; field?: unknown; hint?: unknown }): Told => {
 		const inside = typeof field === "string" ? field.replace(/^manifest\.?/, "") : "";
 		const position = inside === "" ? "" : read.position(inside);
@@ -66,14 +74,14 @@ async function ask(
 			hint: typeof hint === "string" ? forFile(hint, file) : undefined,
 		};
 	};
-	let document: AnswerDocument;
+	let document: Applied;
 	try {
 		document = await io.ask("job.apply", params);
 	} catch (error) {
 		const { code } = failureOf(error);
 		const { also = [] } = error as { also?: { message: string; field?: unknown; hint?: unknown }[] };
 		const told = [...[error as Error, ...also].map(placedAt), ...found];
-		const [first, ...rest] = inLineOrder(told, name) as [Told, ...Told[]];
+		const [first = { message: "" }, ...rest] = inLineOrder(told, name);
 		throw new CliFailure(code, first.message, first.hint, rest);
 	}
 	const [first, ...rest] = found;
@@ -97,7 +105,7 @@ function inLineOrder(told: readonly Told[], name: string): Told[] {
 const forFile = (hint: string, file: string): string => hint.replaceAll(" FILE", ` ${file}`);
 
 /** Relative folders in a manifest are relative to the manifest. */
-function placed(manifest: ManifestFile["manifest"], folder: string): AnswerDocument {
+function placed(manifest: ManifestFile["manifest"], folder: string): Record<string, unknown> {
 	const { defaults = {} } = manifest;
 	const inFolder = (cwd: unknown) => (typeof cwd === "string" && !isAbsolute(cwd) ? resolve(folder, cwd) : cwd);
 	const jobs = manifest.jobs.map((job) => (job.cwd === undefined ? job : { ...job, cwd: inFolder(job.cwd) }));
@@ -131,15 +139,8 @@ function isFolder(path: string): boolean {
 	}
 }
 
-type Applied = {
-	jobs?: number[];
-	names?: Record<string, number>;
-	skipped?: { name: string; job: number; reason: string }[];
-	updated?: { name: string; job: number }[];
-	not_named?: { name: string | null; job: number }[];
-	refusal?: { message: string; hint: string | null } | null;
-	warning?: string;
-};
+/** A check answers with less, and so does an older daemon. */
+type Applied = Partial<Result<"job.apply">>;
 
 function tellCheck({ print }: Io, { manifest }: ManifestFile, file: string, { refusal, warning }: Applied): void {
 	wavesOf(manifest.jobs).forEach((wave, index) => {
@@ -169,7 +170,10 @@ function tell(
 	{ jobs = [], names = {}, skipped = [], updated = [], not_named = [], warning }: Applied,
 ): void {
 	const byId = new Map(Object.entries(names).map(([name, id]) => [id, name]));
-	for (const id of jobs) print.out(byId.has(id) ? `${id}\t${printable(byId.get(id) as string)}` : String(id));
+	for (const id of jobs) {
+		const name = byId.get(id);
+		print.out(name === undefined ? String(id) : `${id}\t${printable(name)}`);
+	}
 	const parts = [
 		...(jobs.length > 0 ? [`${counted(jobs.length, "job")} added`] : []),
 		...(updated.length > 0 ? [`${updated.length} changed`] : []),

@@ -7,15 +7,15 @@ import { type Io, idOf } from "../../io.ts";
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const depth = call.number("max-depth");
 	if (depth !== undefined && depth < 0) throw usage("--max-depth must not be negative");
-	const format = io.json ? "json" : (call.text("format") ?? "dag");
+	const format = io.json ? "json" : (call.choice("format", ["dag", "json", "mermaid", "dot"]) ?? "dag");
 	const [job, batch] = [call.text("job"), call.text("batch")];
 	const document = await io.ask("job.graph", {
 		format,
 		...(call.flag("all") ? { all: true } : {}),
 		...(job === undefined ? {} : { job: idOf(job) }),
-		...(batch === undefined ? {} : { batch }),
-		...(depth === undefined ? {} : { max_depth: depth }),
+		batch,
+		max_depth: depth,
 	});
-	io.print.out(format === "json" ? JSON.stringify(document) : String(document.text));
+	io.print.out("text" in document ? document.text : JSON.stringify(document));
 	return undefined;
 }

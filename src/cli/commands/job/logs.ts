@@ -48,10 +48,15 @@ function startOf(call: Call): LogStart {
 
 type Wanted = { stream: LogStream; attempt: number | undefined; from: LogStart };
 
-async function printDocument(call: Call, io: Io, ids: (number | string)[], { stream, attempt, from }: Wanted): Promise<undefined> {
+async function printDocument(
+	call: Call,
+	io: Io,
+	[id, ...others]: (number | string)[],
+	{ stream, attempt, from }: Wanted,
+): Promise<undefined> {
 	if (call.flag("follow")) throw usage("--json and --follow contradict each other", "give one of them");
-	if (ids.length > 1) throw usage("--json is for one job", "ask for each on its own");
-	const params = { id: ids[0], ...(from === WHOLE ? {} : from), limit: PAGE };
+	if (id === undefined || others.length > 0) throw usage("--json is for one job", "ask for each on its own");
+	const params = { id, ...(from === WHOLE ? {} : from), limit: PAGE };
 	const chosen = { ...(stream === "both" ? {} : { stream }), ...(attempt === undefined ? {} : { run: attempt }) };
 	io.print.out(JSON.stringify(await io.ask("job.logs", { ...params, ...chosen })));
 	return undefined;

@@ -4,13 +4,8 @@ import type { Call } from "../../command.ts";
 import { answer, type Io, idOf } from "../../io.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask(`job.${call.command.name}`, { id: idOf(call.arg("ID")) });
-	const {
-		reset,
-		restarted,
-		last_successful,
-		left_blocked = [],
-	} = document as Record<"reset" | "restarted" | "last_successful" | "left_blocked", number[]>;
+	const document = await io.ask(call.command.name === "retry" ? "job.retry" : "job.rerun", { id: idOf(call.arg("ID")) });
+	const { reset, restarted, last_successful, left_blocked = [] } = document;
 	answer(io, document, () => {
 		io.print.say(`reset: ${few(reset)}`);
 		const startable = restarted.filter((id) => !(reset.length === 1 && reset[0] === id));

@@ -2,6 +2,7 @@
 
 import { grantWords } from "../../../core/agents/permissions/denied.ts";
 import { mergeWords } from "../../../core/job.ts";
+import { dollars } from "../../../core/ledger.ts";
 import { retriesUsed } from "../../../core/retry.ts";
 import { mayAddWords } from "../../../core/trust/run-bounds.ts";
 import type { Call } from "../../command.ts";
@@ -14,7 +15,6 @@ import { paintStatus, pairs, plain } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
 import { bounded, wrap } from "../../printing/table.ts";
 import { durationWords, instantOf, localTime, relative } from "../../times.ts";
-import { dollars } from "../noun-set.ts";
 import { fieldsOf, wantedFields } from "./list.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {

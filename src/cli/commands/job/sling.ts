@@ -1,29 +1,43 @@
 // sluice sling: turns items into jobs.
 
-import type { Slung } from "../../../contracts/intake.ts";
+import type { Result } from "../../../api/protocol.ts";
 import { allowedNames, capture } from "../../caller/environment.ts";
 import type { Call } from "../../command.ts";
 import { EXIT, usage } from "../../failure.ts";
-import { type AnswerDocument, answer, type Io } from "../../io.ts";
+import { answer, type Io } from "../../io.ts";
 import { counted } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
 import { table } from "../../printing/table.ts";
 
-const TEXTS = ["on", "repo", "recipe", "args", "agent", "account", "lane", "merge", "base-branch", "mode", "batch"];
-const FLAGS = ["no-merge", "raw", "owned", "no-batch", "dry-run", "force"];
-
-type Answer = Omit<Slung, "jobs">;
-
 export async function run(call: Call, io: Io): Promise<number> {
-	const params: AnswerDocument = { ids: call.args("ID"), cwd: io.world.cwd, env: capture(io.world.env, await allowedNames(io)) };
-	for (const name of TEXTS) if (call.has(name)) params[name.replaceAll("-", "_")] = call.text(name);
-	for (const name of FLAGS) if (call.flag(name)) params[name.replaceAll("-", "_")] = true;
-	if (call.has("priority")) params.priority = call.number("priority");
-	if (call.list("var").length > 0) params.vars = Object.fromEntries(call.list("var").map(pairOf));
-	const document = await io.ask("job.sling", params);
-	const slung = document as unknown as Answer;
-	answer(io, document, () => tell(io, slung, call.flag("dry-run") ? "planned" : "added"));
-	return slung.deferred === null ? EXIT.done : EXIT.later;
+	const flag = (name: string) => (call.flag(name) ? true : undefined);
+	const vars = call.list("var");
+	const document = await io.ask("job.sling", {
+		ids: [...call.args("ID")],
+		cwd: io.world.cwd,
+		env: capture(io.world.env, await allowedNames(io)),
+		on: call.text("on"),
+		repo: call.text("repo"),
+		recipe: call.text("recipe"),
+		args: call.text("args"),
+		agent: call.text("agent"),
+		account: call.text("account"),
+		lane: call.text("lane"),
+		merge: call.choice("merge", ["direct", "mr", "local"]),
+		base_branch: call.text("base-branch"),
+		mode: call.choice("mode", ["ralph"]),
+		batch: call.text("batch"),
+		no_merge: flag("no-merge"),
+		raw: flag("raw"),
+		owned: flag("owned"),
+		no_batch: flag("no-batch"),
+		dry_run: flag("dry-run"),
+		force: flag("force"),
+		priority: call.number("priority"),
+		vars: vars.length > 0 ? Object.fromEntries(vars.map(pairOf)) : undefined,
+	});
+	answer(io, document, () => tell(io, document, call.flag("dry-run") ? "planned" : "added"));
+	return document.deferred === null ? EXIT.done : EXIT.later;
 }
 
 function pairOf(one: string): [string, string] {
@@ -32,7 +46,7 @@ function pairOf(one: string): [string, string] {
 	return [one.slice(0, equals), one.slice(equals + 1)];
 }
 
-function tell({ print }: Io, { planned, skipped, warnings, batches, deferred }: Answer, how: "planned" | "added"): void {
+function tell({ print }: Io, { planned, skipped, warnings, batches, deferred }: Result<"job.sling">, how: "planned" | "added"): void {
 	const columns = [
 		{ title: "JOB" },
 		{ title: "ITEM" },

@@ -2,8 +2,9 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { VersionDocument } from "../../../api/protocol/scheduler.ts";
 import type { Call } from "../../command.ts";
-import { type AnswerDocument, answer, type Io } from "../../io.ts";
+import { answer, type Io } from "../../io.ts";
 import { counted } from "../../printing/print.ts";
 
 const LOOK_MS = 50;
@@ -28,7 +29,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 const nap = (io: Io) => new Promise<void>((resolve) => io.world.after(LOOK_MS, resolve));
 
 /** The daemon closes its connections before it closes the queue's file: only after the process has ended may the file be copied or replaced. */
-async function ended(io: Io, { pid }: AnswerDocument): Promise<void> {
+async function ended(io: Io, { pid }: Partial<VersionDocument>): Promise<void> {
 	await io.gone();
 	if (typeof pid !== "number") return;
 	for (let looks = 0; looks < MOST_LOOKS && isAlive(pid); looks++) await nap(io);
@@ -58,7 +59,7 @@ async function stopLeft(io: Io): Promise<undefined> {
 	const nothing = "no daemon is running, and no run is left";
 	if (!existsSync(join(home, "tag"))) return none(io, nothing);
 	const daemon = await io.world.daemon();
-	await daemon.start({ home, port: null, store: undefined, name: undefined, labels: [], claims: "off" });
+	await daemon.start({ home, port: null, claims: "off" });
 	let running = await io.ask("scheduler.version");
 	for (; running.ready !== true; running = await io.ask("scheduler.version")) await nap(io);
 	const document = await io.ask("scheduler.down", { stop_runs: true });

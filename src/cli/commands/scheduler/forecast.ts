@@ -3,7 +3,7 @@
 import type { ForecastDocument, RangeDocument } from "../../../api/documents/forecast.ts";
 import type { Call } from "../../command.ts";
 import { usage } from "../../failure.ts";
-import { type AnswerDocument, answer, type Io } from "../../io.ts";
+import { answer, type Io } from "../../io.ts";
 import { counted } from "../../printing/print.ts";
 import { basisWords, oddsWords, rangeWords } from "../../printing/ranges.ts";
 import { printable } from "../../printing/sequences.ts";
@@ -18,16 +18,16 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("scheduler.forecast", {
 		...(most === undefined ? {} : { max_concurrent: Math.max(-1, most) }),
 		...(Object.keys(lanes).length > 0 ? { lanes } : {}),
-		...(batch === undefined ? {} : { batch }),
+		batch,
 	});
-	answer(io, document, () => tell(document as AnswerDocument & ForecastDocument, call.number("limit") ?? SHOWN, io));
+	answer(io, document, () => tell(document, call.number("limit") ?? SHOWN, io));
 	return undefined;
 }
 
 function laneCap(text: string): [string, number | null] {
-	const match = /^(.+):(\d{1,7}|none)$/.exec(text);
-	if (!match) throw usage(`--lane: ${JSON.stringify(text)} names no lane and cap`, "for example code:8");
-	return [match[1] as string, match[2] === "none" ? null : Number(match[2])];
+	const [, lane, limit] = /^(.+):(\d{1,7}|none)$/.exec(text) ?? [];
+	if (lane === undefined) throw usage(`--lane: ${JSON.stringify(text)} names no lane and cap`, "for example code:8");
+	return [lane, limit === "none" ? null : Number(limit)];
 }
 
 function tell(found: ForecastDocument, limit: number, io: Io): void {

@@ -1,34 +1,37 @@
 // sluice pause and resume: everything, or one lane, repo, batch or account; resume also closes breakers.
 
+import type { Result } from "../../../api/protocol.ts";
 import type { Call } from "../../command.ts";
-import { type AnswerDocument, answer, type Io } from "../../io.ts";
+import { answer, type Io } from "../../io.ts";
 import { printable } from "../../printing/sequences.ts";
 import { durationOf } from "../../times.ts";
 
+const SCOPES = ["lane", "repo", "batch", "account"] as const;
+
 export async function run(call: Call, io: Io): Promise<undefined> {
-	const params: AnswerDocument = {};
-	let words = "everything";
-	const scopes = ["lane", "repo", "batch", "account", ...(call.command.name === "resume" ? ["agent"] : [])];
-	for (const name of scopes)
-		if (call.has(name)) {
-			params[name] = call.text(name);
-			words = `${name} ${call.text(name)}`;
-		}
+	const scope: { [name in (typeof SCOPES)[number]]?: string | undefined } = {};
+	for (const name of SCOPES) scope[name] = call.text(name);
+	const agent = call.command.name === "resume" ? call.text("agent") : undefined;
+	const [[kind, name] = ["everything", ""]] = Object.entries({ ...scope, agent }).filter(([, given]) => given !== undefined);
+	const words = `${kind} ${name}`.trim();
 	if (call.command.name === "resume") {
-		const document = await io.ask("scheduler.resume", params);
-		answer(io, document, () => io.print.say(resumedWords(params.agent !== undefined, words, document as Resumed)));
+		const document = await io.ask("scheduler.resume", { ...scope, agent });
+		answer(io, document, () => io.print.say(resumedWords(agent !== undefined, words, document)));
 		return undefined;
 	}
-	if (call.flag("freeze")) params.freeze = true;
-	if (call.has("reason")) params.reason = call.text("reason");
 	const span = call.text("for");
-	if (span !== undefined) params.until = new Date(io.world.now() + durationOf(span, "for")).toISOString();
-	const document = await io.ask("scheduler.pause", params);
+	const document = await io.ask("scheduler.pause", {
+		...scope,
+		...(call.flag("freeze") ? { freeze: true } : {}),
+		reason: call.text("reason"),
+		until: span === undefined ? undefined : new Date(io.world.now() + durationOf(span, "for")).toISOString(),
+	});
 	answer(io, document, () => {
 		const runs = call.flag("freeze") ? "what runs is frozen" : "what runs goes on";
 		io.print.say(`paused: ${words}${span === undefined ? "" : ` for ${span}`}; ${runs}`);
 		// An older daemon does not send it.
-		const { queued } = (document.kernel ?? { queued: 0 }) as { queued: number };
+		const { kernel }: Partial<Result<"scheduler.pause">> = document;
+		const queued = kernel?.queued ?? 0;
 		if (words === "everything" && queued > 0)
 			io.print.say(
 				`not paused: the kernel's queue; workers can still claim its ${queued === 1 ? "queued entry" : `${queued} queued entries`}`,
@@ -38,7 +41,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 }
 
 /** An older daemon does not send the last two. */
-type Resumed = { breaker_closed?: boolean; was_paused?: boolean; still_paused?: string[] };
+type Resumed = Partial<Result<"scheduler.resume">>;
 
 function resumedWords(isAgent: boolean, words: string, { breaker_closed, was_paused = true, still_paused = [] }: Resumed): string {
 	if (isAgent && !breaker_closed) return `nothing to resume: ${words} has no open breaker`;

@@ -10,7 +10,7 @@ import { counted, plain } from "../../printing/print.ts";
 import { printable, tame } from "../../printing/sequences.ts";
 import { cut, table } from "../../printing/table.ts";
 import { instantOf, relative, withLocalTimes } from "../../times.ts";
-import { budgetWords } from "../noun-set.ts";
+import { budgetWords } from "../budget.ts";
 
 const EVERY_MS = 1000;
 

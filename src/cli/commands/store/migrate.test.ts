@@ -3,8 +3,8 @@
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { openCommandLine } from "../../../../test/make/command-line.ts";
-import type { MoveWish } from "../../../api/auto-start.ts";
-import type { DaemonModule } from "../../io.ts";
+import type { MoveRequest } from "../../../api/daemon-module.ts";
+import type { DaemonCode } from "../../io.ts";
 
 const DOCUMENT = {
 	schema_version: 1,
@@ -20,16 +20,16 @@ const DOCUMENT = {
 
 async function opened(document: Record<string, unknown>) {
 	const line = await openCommandLine(undefined);
-	const wishes: MoveWish[] = [];
+	const wishes: MoveRequest[] = [];
 	const daemon = async () =>
 		({
-			migrateStore: async (wish: MoveWish) => {
+			migrateStore: async (wish: MoveRequest) => {
 				wishes.push(wish);
 				wish.progress?.({ table: "job", step: "copy", done: 60_000, total: 90_000 });
 				wish.progress?.({ table: "job", step: "copy", done: 61_000, total: 90_000 });
 				return document;
 			},
-		}) as unknown as DaemonModule;
+		}) as unknown as DaemonCode;
 	return { wishes, home: line.home, run: (words: string) => line.run(words, { daemon }) };
 }
 

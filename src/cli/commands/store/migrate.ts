@@ -1,26 +1,15 @@
 // sluice migrate-store: moves everything from one store to another. Needs no daemon, and none may run.
 
-import type { MoveWish } from "../../../api/auto-start.ts";
+import type { MoveRequest } from "../../../api/daemon-module.ts";
 import type { Call } from "../../command.ts";
 import { EXIT } from "../../failure.ts";
 import { absolutePath, answer, type Io } from "../../io.ts";
 import { counted } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
 
-/** The part of the document that is shown. */
-type Shown = {
-	from: string;
-	to: string;
-	jobs: { waiting: number; running: number; ended: number };
-	rows: Record<string, number>;
-	replaced: boolean;
-	marked: boolean;
-	objections: { message: string; hint: string }[];
-};
-
 export async function run(call: Call, io: Io): Promise<number> {
 	const store = (text: string) => (text.includes("://") ? text : absolutePath(io.world, text));
-	const wish: MoveWish = {
+	const request: MoveRequest = {
 		from: store(call.arg("FROM")),
 		to: store(call.arg("TO")),
 		check: call.flag("check"),
@@ -28,11 +17,11 @@ export async function run(call: Call, io: Io): Promise<number> {
 		again: call.flag("again"),
 		progress: progressOf(io),
 	};
-	const document = await (await io.world.daemon()).migrateStore(wish);
-	const { from, to, jobs, rows, replaced, marked, objections } = document as Shown;
+	const document = await (await io.world.daemon()).migrateStore(request);
+	const { from, to, jobs, rows, replaced, marked, objections } = document;
 	const what = `${counted(jobs.waiting, "job")} that ${jobs.waiting === 1 ? "waits" : "wait"}, ${jobs.ended} that ended, ${counted(rows.event ?? 0, "event")}`;
 	answer(io, document, () => {
-		if (!wish.check) {
+		if (!request.check) {
 			io.print.say(`moved: ${what}, from ${printable(from)} to ${printable(to)}${replaced ? ", in place of what was there" : ""}`);
 			if (!marked) io.print.warn(`${printable(from)} could not be told that it was moved: see to it that no daemon uses it`);
 			return;
@@ -49,7 +38,7 @@ export async function run(call: Call, io: Io): Promise<number> {
 /** Minimum rows between two progress lines: small stores print none, each table of a large store twenty. */
 const STEP = 5_000;
 
-function progressOf(io: Io): NonNullable<MoveWish["progress"]> {
+function progressOf(io: Io): NonNullable<MoveRequest["progress"]> {
 	let told = 0;
 	let table = "";
 	return (at) => {

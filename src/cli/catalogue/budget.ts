@@ -1,53 +1,15 @@
-// Descriptions of the `account` and `budget` commands.
+// Descriptions of the `budget` commands.
 
 import type { CommandSpec } from "../command.ts";
 
-const loadSet = () => import("../commands/noun-set.ts");
-const ACCOUNT = { name: "NAME", help: "The account.", take: "one" } as const;
+const load = () => import("../commands/budget.ts");
 
-export const MONEY: readonly CommandSpec[] = [
-	{
-		name: "account list",
-		help: "Accounts: open, limited, closed or with their provider down, and until when.",
-		examples: [["sluice account list", "who may go on"]],
-		load: () => import("../commands/nouns.ts"),
-	},
-	{
-		name: "account show",
-		help: "One account: whether work may start on it, and all that keeps it from that.",
-		args: [ACCOUNT],
-		examples: [["sluice account show work", "why nothing starts on it"]],
-		load: () => import("../commands/account.ts"),
-	},
-	{
-		name: "account limit",
-		help: "Say that a provider has limited an account, or that it is closed.",
-		more: ["With none of the options it is held for a few seconds, longer each time."],
-		args: [ACCOUNT],
-		options: [
-			{ name: "until", type: "text", value: "TIME", help: "The reset that the provider named." },
-			{ name: "for", type: "text", value: "SPAN", help: "Or how long it said to wait." },
-			{ name: "closed", type: "text", value: "WHY", help: "Closed until a person clears it." },
-		],
-		excludes: [["until", "for", "closed"]],
-		examples: [
-			["sluice account limit work --until 14:00", "nothing starts on it before"],
-			["sluice account limit work --closed 'card expired'", "until account clear"],
-		],
-		load: loadSet,
-	},
-	{
-		name: "account clear",
-		help: "Open an account that was limited or closed, or whose provider was down.",
-		args: [ACCOUNT],
-		examples: [["sluice account clear work", "after logging in again"]],
-		load: loadSet,
-	},
+export const BUDGET: readonly CommandSpec[] = [
 	{
 		name: "budget list",
 		help: "Budgets: what is used of what is granted.",
 		examples: [["sluice budget list", "who has how much left"]],
-		load: () => import("../commands/nouns.ts"),
+		load,
 	},
 	{
 		name: "budget grant",
@@ -67,7 +29,7 @@ export const MONEY: readonly CommandSpec[] = [
 			["sluice budget grant owner:ann cost_micro '$5' --window day", "five dollars a day"],
 			["sluice budget grant batch:night cost_micro '$20' --reserve '$0.50' --on-breach stop", "and not a run more than fits"],
 		],
-		load: loadSet,
+		load,
 	},
 	{
 		name: "budget report",
@@ -95,6 +57,6 @@ export const MONEY: readonly CommandSpec[] = [
 			["sluice budget report --per job --batch night", "the dearest jobs of one batch"],
 			["sluice budget report owner:ann tokens 1200", "what an agent elsewhere used"],
 		],
-		load: () => import("../commands/budget.ts"),
+		load,
 	},
 ];

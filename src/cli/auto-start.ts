@@ -4,14 +4,13 @@ import { spawn } from "node:child_process";
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { connect, distrusted, RpcError } from "../api/client.ts";
+import type { DaemonModule, StartRequest } from "../api/daemon-module.ts";
+import { HOME_TAKEN, NODE_FLAGS, RUN_VARIABLES } from "../api/daemon-process.ts";
+import { foreignHome, socketOf } from "../api/socket-path.ts";
 import { makeFolder } from "../host/folder.ts";
 import { kindOf } from "../host/kind.ts";
 import { localHost } from "../host/local.ts";
-import { connect, distrusted, RpcError } from "./client.ts";
-import { foreignHome, socketOf } from "./socket-path.ts";
-
-/** Variables of the run that a command may have been called from: a daemon belongs to no run. */
-export const RUN_VARIABLES = ["SLUICE_JOB_ID", "SLUICE_RUN_ID", "SLUICE_ATTEMPT", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_MARK"] as const;
 
 function scrubbed(env: Record<string, string | undefined>): Record<string, string> {
 	return Object.fromEntries(
@@ -21,23 +20,11 @@ function scrubbed(env: Record<string, string | undefined>): Record<string, strin
 	);
 }
 
-export type StartOptions = {
-	port?: number | null | undefined;
-	/** Passed in the environment: it may hold a password, and every user can see arguments. */
-	store?: string | undefined;
-	name?: string | undefined;
-	labels?: readonly string[] | undefined;
-	/** `off`: the daemon finds live runs, but starts no new ones. */
-	claims?: "off" | undefined;
-	/** `accept`: the daemon starts even if acknowledged work is missing from its store. */
-	loss?: "accept" | undefined;
+type StartOptions = Partial<Omit<StartRequest, "home">> & {
 	/** The daemon's program; by default the built one. */
 	program?: string;
 	env?: Record<string, string | undefined>;
 };
-
-/** 4 MB for young objects instead of 16: Node does not return that memory after a busy time, and a daemon is idle most of the time. */
-export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=4"];
 
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 15;
@@ -45,12 +32,6 @@ const AGAIN_MS = 1500;
 /** Exit codes of daemon/main.ts: a setting is wrong; another daemon has the home or the host's name. */
 const WRONG = 2;
 const TAKEN = 4;
-/**
- * How the lock's refusal begins. It is the only conflict worth a retry: another command may be starting a daemon in this home, or the old daemon may be
- * about to leave.
- */
-export const HOME_TAKEN = "a daemon is running in this home already";
-
 /** Resolves when a daemon of this home answers, even if another command started it. Rejects with the daemon's last message if it could not start. */
 export async function startDaemon(home: string, options: StartOptions = {}): Promise<void> {
 	const foreign = foreignHome(home);
@@ -59,6 +40,7 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 	const program = options.program ?? built("daemon-main.js");
 	const path = join(home, "daemon.log");
 	const before = sizeOf(openLog(home, path));
+	// The store is passed in the environment: it may hold a password, and every user can see arguments.
 	const port = options.port === undefined ? [] : ["--port", String(options.port ?? "none")];
 	const name = options.name === undefined ? [] : ["--name", options.name];
 	const labels = (options.labels ?? []).flatMap((label) => ["--label", label]);
@@ -154,37 +136,9 @@ function tail(path: string, from: number): string {
 	}
 }
 
-/** Functions that need the daemon's own code. That is a separate built program beside ours, loaded only when one is called. */
-export type DaemonModule = {
-	serve(options: {
-		home: string;
-		port: number | null | undefined;
-		store?: string | undefined;
-		name?: string | undefined;
-		labels?: readonly string[] | undefined;
-		loss?: "accept" | undefined;
-		echo?: (line: string) => void;
-	}): Promise<number>;
-	install(options: { home: string; port: number | null | undefined }): Promise<string[]>;
-	checkConfig(home: string): Promise<Record<string, unknown>>;
-	changeConfig(home: string, key: string, value?: string): Promise<Record<string, unknown>>;
-	doctor(home: string, store?: string | null): Promise<Record<string, unknown>>;
-	backup(request: { home: string; file: string }): Promise<Record<string, unknown>>;
-	migrateStore(request: MoveWish): Promise<Record<string, unknown>>;
-};
-
-/** The parameters of `sluice migrate-store`: see src/daemon/service/move-store.ts. */
-export type MoveWish = {
-	from: string;
-	to: string;
-	check: boolean;
-	replace: boolean;
-	again: boolean;
-	progress?: (at: { table: string; step: "copy" | "compare"; done: number; total: number }) => void;
-};
-
 export async function loadDaemon(program = built("daemon.js")): Promise<DaemonModule> {
-	return (await import(pathToFileURL(program).href)) as DaemonModule;
+	const { cliModule }: { cliModule: DaemonModule } = await import(pathToFileURL(program).href);
+	return cliModule;
 }
 
 /** The MCP server for agents, also a separate program; it receives the `McpClient` of mcp/client.ts. */

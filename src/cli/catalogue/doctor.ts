@@ -1,0 +1,20 @@
+// Description of `sluice doctor`.
+
+import type { CommandSpec } from "../command.ts";
+
+const load = () => import("../commands/doctor.ts");
+
+export const DOCTOR: readonly CommandSpec[] = [
+	{
+		name: "doctor",
+		help: "Look for what could be wrong on this machine.",
+		options: [
+			{ name: "store", type: "text", value: "URL", help: "Look at this database, too, instead of the one that the settings name." },
+		],
+		examples: [
+			["sluice doctor", "each finding says what to do"],
+			["sluice doctor --store postgres://sluice@db.example/sluice", "could this database be a store?"],
+		],
+		load,
+	},
+];

@@ -1,0 +1,51 @@
+// Prints a noun's documents as a table, a line for each.
+
+import type { Io } from "../io.ts";
+import { instantOf, relative } from "../times.ts";
+import { plain } from "./print.ts";
+import { type TableColumn, table } from "./table.ts";
+
+export type ListColumn<T> = TableColumn & { cell(row: T, io: Io): string };
+
+export const right = { align: "right" } as const;
+
+type With<K extends string> = { readonly [key in K]?: unknown };
+
+export const field = <K extends string>(name: K, title = name.toUpperCase().replaceAll("_", " ")) => ({
+	title,
+	shrink: 8,
+	cell: (row: With<K>) => plain(row[name]),
+});
+export const count = <K extends string>(name: K, title = name.toUpperCase()) => ({
+	title,
+	...right,
+	cell: (row: With<K>) => plain(row[name]),
+});
+export const cap = <K extends string>(name: K, title: string) => ({
+	title,
+	...right,
+	cell: (row: With<K>) => (row[name] === null ? "–" : plain(row[name])),
+});
+export const time = <K extends string>(name: K, title: string) => ({
+	title,
+	cell: (row: With<K>, io: Io) => {
+		const at = instantOf(row[name]);
+		return at === undefined ? "" : relative(at, io.world.now());
+	},
+});
+
+/** `empty` is said where there is nothing to list. */
+export function printList<T>(io: Io, rows: readonly T[] | undefined, columns: readonly ListColumn<T>[], empty: string): void {
+	if (rows === undefined || rows.length === 0) {
+		io.print.say(empty);
+		return;
+	}
+	const cells = rows.map((row) => columns.map((column) => column.cell(row, io)));
+	for (const line of table(columns, cells, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
+}
+
+/** A table whose last column gives way on a narrow terminal. */
+export function printTable({ print }: Io, titles: readonly string[], rows: readonly (readonly string[])[]): void {
+	const columns = titles.map((title, index) => (index === titles.length - 1 ? { title, shrink: 12 } : { title }));
+	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
+}
