@@ -61,8 +61,10 @@ export const HOSTS: Bug[] = [
 				(right) =>
 					function* (tx, joining) {
 						const life = yield* right(tx, joining);
-						const { drain, ...host } = tx.memory.hosts.get(joining.name) ?? {};
-						if (life !== undefined && drain) tx.put("host", joining.name, host);
+						const joined = tx.memory.hosts.get(joining.name);
+						if (life === undefined || !joined?.drain) return life;
+						const { drain: _, ...host } = joined;
+						tx.put("host", joining.name, host);
 						return life;
 					},
 			),

@@ -17,7 +17,7 @@ export const PROVIDERS: Bug[] = [
 			right(tx, account, report);
 			const key = holdKey("rate_limited", `account:${account}`);
 			const hold = tx.memory.holds.get(key);
-			if (hold) tx.put("hold", key, { ...hold, until: tx.now, next_at: tx.now });
+			if (hold?.kind === "rate_limited") tx.put("hold", key, { ...hold, until: tx.now, next_at: tx.now });
 		}),
 	}),
 

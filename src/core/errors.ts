@@ -71,3 +71,10 @@ export function assert(truth: unknown, what: string | (() => string)): asserts t
 export function never(value: never): never {
 	throw new Error(`assertion failed: unexpected ${JSON.stringify(value)}`);
 }
+
+/** The element of a list at an index that must exist; a negative index counts from the end. */
+export function at<T>(list: readonly T[], index: number): T {
+	const found = list.at(index);
+	assert(found !== undefined, () => `index ${index} is not in a list of ${list.length}`);
+	return found;
+}

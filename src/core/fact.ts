@@ -1,6 +1,7 @@
 // Keys of the facts that jobs wait for, and how artifacts are written.
 
 import type { Condition, Job } from "./job.ts";
+import { isOneOf } from "./text/one-of.ts";
 
 export const ARTIFACT_KINDS = ["file", "branch", "doc", "commits", "ahead", "sentinel", "patch", "job", "custom", "probe"] as const;
 type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
@@ -25,7 +26,7 @@ export function artifactFault(text: string): string | undefined {
 	const colon = text.indexOf(":");
 	const kind = text.slice(0, colon);
 	const value = text.slice(colon + 1);
-	if (colon < 1 || !(ARTIFACT_KINDS as readonly string[]).includes(kind))
+	if (colon < 1 || !isOneOf(kind, ARTIFACT_KINDS))
 		return `an artifact is written kind:value, with one of the kinds ${ARTIFACT_KINDS.join(", ")}`;
 	if (value === "") return `nothing after "${kind}:"`;
 	switch (kind as ArtifactKind) {

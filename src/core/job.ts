@@ -3,6 +3,7 @@
 import type { Granted } from "./agents/permissions/allowing.ts";
 import { SluiceError } from "./errors.ts";
 import type { RunVerdict } from "./runs/verdict.ts";
+import { isOneOf } from "./text/one-of.ts";
 
 export const WAITING = ["queued", "waiting_on_deps", "waiting_on_locks"] as const;
 export const TERMINAL = ["succeeded", "failed", "cancelled", "blocked_by_dependency", "expired"] as const;
@@ -40,8 +41,8 @@ const MOVES: Record<Status, readonly Status[]> = (() => {
 	};
 })();
 
-export const isTerminal = (status: Status): status is Terminal => (TERMINAL as readonly string[]).includes(status);
-export const isWaiting = (status: Status): status is Waiting => (WAITING as readonly string[]).includes(status);
+export const isTerminal = (status: Status): status is Terminal => isOneOf(status, TERMINAL);
+export const isWaiting = (status: Status): status is Waiting => isOneOf(status, WAITING);
 export const mayMove = (from: Status, to: Status): boolean => MOVES[from].includes(to);
 
 export function checkMove(id: number, from: Status, to: Status): void {

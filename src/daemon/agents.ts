@@ -11,6 +11,7 @@ import { isOlder, permissionProblem } from "../core/agents/version.ts";
 import { SluiceError } from "../core/errors.ts";
 import { type Reveal, revealed } from "../core/input/env-reference.ts";
 import { nearest } from "../core/input/nearest.ts";
+import { isOneOf } from "../core/text/one-of.ts";
 import { matchesAny } from "../core/text/stars.ts";
 import { type Env, find, isProgram } from "../host/program-path.ts";
 import { createReveal } from "./reveal.ts";
@@ -151,7 +152,7 @@ function isLoggedIn(profile: Profile, env: Env, home: string | null, ofAccount: 
 	return known.logins.files.some((file) => existsSync(join(folder, file)));
 }
 
-const isAsked = (path: string) => (AGENT_NAMES as readonly string[]).includes(basename(path));
+const isAsked = (path: string) => isOneOf(basename(path), AGENT_NAMES);
 
 export function versionOf(path: string, env: Env, timeoutMs = VERSION_MS): Promise<{ version: string } | { problem: string }> {
 	return new Promise((resolve) => {

@@ -6,6 +6,7 @@
 
 import type { EventDocument } from "../../src/api/documents.ts";
 import { isTerminal, STATUSES, type Status } from "../../src/core/job.ts";
+import { isOneOf } from "../../src/core/text/one-of.ts";
 import { Columns } from "./board.ts";
 import { type JobRow, type RowFields, rowOf } from "./row.ts";
 
@@ -15,7 +16,7 @@ const ENDED_KEPT = 3000;
 /** A list longer than this sorts all columns anew instead of inserting its rows one by one. */
 const MANY = 500;
 
-const isStatus = (value: unknown): value is Status => (STATUSES as readonly unknown[]).includes(value);
+const isStatus = (value: unknown): value is Status => isOneOf(value, STATUSES);
 
 export class Jobs {
 	readonly rows = new Map<number, JobRow>();

@@ -2,6 +2,7 @@
 
 import { SluiceError } from "../errors.ts";
 import { JsonText } from "../text/json-text.ts";
+import { isOneOf } from "../text/one-of.ts";
 import { nearest } from "./nearest.ts";
 
 export const MAX_TEXT = 1_000_000;
@@ -127,7 +128,7 @@ export function jobName(value: unknown, field: string): string {
 }
 
 export function oneOf<T extends string>(value: unknown, options: readonly T[], field: string): T {
-	if (typeof value === "string" && (options as readonly string[]).includes(value)) return value as T;
+	if (isOneOf(value, options)) return value;
 	const guess = typeof value === "string" ? nearest(value, options) : undefined;
 	throw wrong(field, `must be one of ${options.join(", ")}, not ${shown(value)}`, guess && `did you mean "${guess}"?`);
 }

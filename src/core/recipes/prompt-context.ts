@@ -14,6 +14,7 @@
 // without {{prior}} and {{answer}} gets the answer there, if there is one.
 
 import type { ExitKind } from "../job.ts";
+import { isOneOf } from "../text/one-of.ts";
 import { withoutEnd } from "../text/text-end.ts";
 import { AFTER_PLACE, createFilling, createRoom, fillPlaces, type ResultSource } from "./after-result.ts";
 
@@ -56,7 +57,7 @@ export function isPlaceAt(text: string, at: number): boolean {
 	return PLACE_HERE.test(text);
 }
 
-export const isRunTime = (name: string): name is RunTime => (RUN_TIME as readonly string[]).includes(name);
+export const isRunTime = (name: string): name is RunTime => isOneOf(name, RUN_TIME);
 export const isAfterPlace = (name: string): boolean => name.startsWith("after.");
 
 /** `template`: made by a recipe, so its placeholders are filled in. */

@@ -10,6 +10,7 @@ import * as check from "../input/check.ts";
 import { nearest } from "../input/nearest.ts";
 import { type JobInput, POLICIES, type Policy } from "../job.ts";
 import { keysMarked } from "../schema/job.ts";
+import { isOneOf } from "../text/one-of.ts";
 import { type Budget, compilePattern, MAX_STEPS, type Pattern } from "../text/pattern.ts";
 import { PatternFault } from "../text/pattern-syntax.ts";
 import { refusePlaces } from "./after-result.ts";
@@ -68,7 +69,7 @@ function varsOf(value: unknown): RecipeVar[] {
 	const vars = entries.map(([name, one]): RecipeVar => {
 		const field = `vars.${name.slice(0, 40)}`;
 		if (!NAME.test(name) || name === "__proto__") throw check.wrong(field, `${check.shown(name)} is not the name of a variable`);
-		if ((BUILT_IN as readonly string[]).includes(name) || isRunTime(name))
+		if (isOneOf(name, BUILT_IN) || isRunTime(name))
 			throw check.wrong(field, "is filled in by itself", `take another name; these are: ${[...BUILT_IN, ...RUN_TIME].join(", ")}`);
 		// `vars: {port: 80}` is short for a default.
 		const given = one === null || typeof one !== "object" ? (one === null ? {} : { default: one }) : check.record(one, field);

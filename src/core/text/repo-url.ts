@@ -6,6 +6,7 @@
 //
 // Refused: anything that a program could read as an option, and `helper::address`, which makes git run any program.
 
+import { isOneOf } from "./one-of.ts";
 import { withoutEnd } from "./text-end.ts";
 
 const SCHEMES = ["https", "http", "ssh", "git", "file"] as const;
@@ -21,7 +22,7 @@ export function urlFault(url: string): string | undefined {
 	if (/^[a-zA-Z0-9+.-]+::/.test(url)) return "names a helper program of git";
 	const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):\/\//.exec(url)?.[1]?.toLowerCase();
 	if (scheme !== undefined) {
-		if (!(SCHEMES as readonly string[]).includes(scheme)) return `has the scheme ${scheme}, which is not one of ${SCHEMES.join(", ")}`;
+		if (!isOneOf(scheme, SCHEMES)) return `has the scheme ${scheme}, which is not one of ${SCHEMES.join(", ")}`;
 		const rest = url.slice(scheme.length + 3);
 		if (scheme === "file" ? !rest.startsWith("/") : /^[/@:]|^$/.test(rest)) return "names no host";
 		return hostOf(rest).startsWith("-") ? "has a host that begins like an option" : undefined;

@@ -18,7 +18,7 @@ export function* lookUpNames(tx: Tx, nodes: readonly ManifestNode[]): Op<void> {
 	const found: { node: ManifestNode; id: number }[] = [];
 	for (const node of named) {
 		delete node.known;
-		const id = yield* tx.get<number>("name", node.draft.job.name as string);
+		const id = yield* tx.get("name", node.draft.job.name as string);
 		if (id !== null) found.push({ node, id });
 	}
 	if (found.length === 0) return;

@@ -7,7 +7,7 @@ import { SluiceError } from "../../core/errors.ts";
 import { countStaged } from "../limits/backlog.ts";
 import { replaceTwin } from "../operations/add.ts";
 import type { Tx } from "../transaction/tx.ts";
-import type { Stage } from "../waiting/park.ts";
+import { continueLater, progressOf } from "../waiting/continuation.ts";
 import { number } from "./apply.ts";
 import type { ManifestNode } from "./prepare.ts";
 
@@ -16,7 +16,7 @@ const STAGE_STALE_MS = 60_000;
 export function* openStage(tx: Tx, nodes: readonly ManifestNode[]): Op<{ stage: number; from: number; to: number }> {
 	const { from, to } = number(tx, nodes);
 	const batches = [...new Set(nodes.flatMap(({ draft }) => draft.job.batch ?? []))];
-	tx.put("stage", String(from), { from, to, at: tx.now, ...(batches.length > 0 ? { batches } : {}) } satisfies Stage);
+	tx.put("stage", String(from), { from, to, at: tx.now, ...(batches.length > 0 ? { batches } : {}) });
 	yield* [];
 	return { stage: from, from, to };
 }
@@ -24,7 +24,7 @@ export function* openStage(tx: Tx, nodes: readonly ManifestNode[]): Op<{ stage: 
 /** Makes all jobs of the apply visible at once. */
 export function* closeStage(tx: Tx, stage: number, range: { from: number; to: number }, nodes: readonly ManifestNode[]): Op<void> {
 	for (const node of nodes) if (node.twin !== undefined) yield* replaceTwin(tx, node.twin);
-	for (const batch of (tx.memory.recall("stage", String(stage)) as Stage | null)?.batches ?? []) tx.closing.add(batch);
+	for (const batch of tx.memory.recall("stage", String(stage))?.batches ?? []) tx.closing.add(batch);
 	for (const bucket of [...tx.memory.buckets.values()]) {
 		if (bucket.stage !== stage) continue;
 		const key = tx.memory.bucketKeys.get(bucket.id) as string;
@@ -40,24 +40,23 @@ export function* closeStage(tx: Tx, stage: number, range: { from: number; to: nu
 
 /** Renews the stage. Throws if another process has meanwhile taken this apply for dead. */
 export function keepStage(tx: Tx, stage: number): void {
-	const known = tx.memory.recall("stage", String(stage)) as Stage | null;
-	if (!known || tx.memory.recall("settle", `stage/${stage}`) !== null)
+	const known = tx.memory.recall("stage", String(stage));
+	if (!known || progressOf(tx, { do: "stage", of: stage }) !== null)
 		throw new SluiceError("store", "this apply took too long between two of its steps and was taken for dead", {
 			hint: "apply it again: nothing of it was kept",
 		});
-	tx.put("stage", String(stage), { ...known, at: tx.now } satisfies Stage);
+	tx.put("stage", String(stage), { ...known, at: tx.now });
 }
 
 /** Drops an apply that was cut off or refused half way: its jobs are removed piece by piece. */
 export function* dropStage(tx: Tx, stage: number): Op<void> {
-	const range = tx.memory.recall("stage", String(stage)) as Stage | null;
-	if (range) tx.put("settle", `stage/${stage}`, { after: 0, from: range.from, to: range.to });
+	const range = tx.memory.recall("stage", String(stage));
+	if (range) continueLater(tx, { do: "stage", of: stage, after: 0, from: range.from, to: range.to });
 	yield* [];
 }
 
 export function* dropStaleStages(tx: Tx): Op<void> {
-	for (const value of tx.memory.all("stage").values()) {
-		const { from, at } = value as Stage;
-		if (at < tx.now - STAGE_STALE_MS && tx.memory.recall("settle", `stage/${from}`) === null) yield* dropStage(tx, from);
+	for (const { from, at } of tx.memory.all("stage").values()) {
+		if (at < tx.now - STAGE_STALE_MS && progressOf(tx, { do: "stage", of: from }) === null) yield* dropStage(tx, from);
 	}
 }

@@ -5,11 +5,12 @@ import { SluiceError } from "../../core/errors.ts";
 import { artifactKey } from "../../core/fact.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
 import { drop, isTerminal, type Job } from "../../core/job.ts";
-import { linkFacts, markPredecessors, predecessors, type UniqueRecord } from "../operations/add.ts";
+import { linkFacts, markPredecessors, predecessors } from "../operations/add.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { wakeByFact } from "../waiting/continuation.ts";
 import { recount } from "../waiting/gate-facts.ts";
 import { giveUpReservations } from "../waiting/locks.ts";
-import { type BatchRecord, countBatch, reevaluate, unplace } from "../waiting/park.ts";
+import { countBatch, reevaluate, unplace } from "../waiting/park.ts";
 import { numberMates, targetOf } from "./apply.ts";
 import type { ManifestNode, PreparedManifest } from "./prepare.ts";
 
@@ -103,7 +104,7 @@ function* change(tx: Tx, node: ManifestNode): Op<Job> {
 	const before = (yield* tx.specs([job.id])).get(job.id);
 	tx.putSpec(job.id, { ...draft.spec, enqueued_at: before?.enqueued_at ?? draft.spec.enqueued_at });
 	const { unique } = draft;
-	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null } satisfies UniqueRecord);
+	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null });
 	job.line = "end";
 	job.bucket = tx.bucketFor(job).id;
 	tx.touch(job);
@@ -116,13 +117,13 @@ function* forgetProducts(tx: Tx, job: Job): Op<void> {
 	for (const artifact of job.produces ?? []) {
 		const key = artifactKey(artifact, job.repo);
 		tx.changes.unlinks.push({ key, role: "makes", job: job.id });
-		tx.put("settle", `fact/${key}`, { after: 0 });
+		wakeByFact(tx, key);
 	}
 	yield* [];
 }
 
 function* changeBatch(tx: Tx, from: string | undefined, to: string | undefined): Op<void> {
-	const record = from === undefined ? null : yield* tx.get<BatchRecord>("batch", from);
+	const record = from === undefined ? null : yield* tx.get("batch", from);
 	if (from !== undefined && record) {
 		tx.put("batch", from, record.total > 1 ? { ...record, open: record.open - 1, total: record.total - 1 } : null);
 		tx.closing.add(from);

@@ -1,20 +1,21 @@
 // The kernel contract's agents with their states, and the ledgers that its admission check reads.
 
 import type { AgentState, LedgerView } from "../../contracts/scheduler.ts";
-import { ask, type Op } from "../../contracts/store.ts";
+import type { Op } from "../../contracts/store.ts";
 import * as check from "../../core/input/check.ts";
 import { isSpent, usedNow } from "../../core/ledger.ts";
 import { alignWindow, chargeLedger, freshLedger, ledgerOf, putLedger, viewLedger } from "../limits/budgets.ts";
+import { storedRecords } from "../transaction/record-map.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { agentOf, checked, type KernelAgentRecord, KernelError, pidOf, subjectOf } from "./input.ts";
+import { agentOf, checked, type KernelAgentRecord, KernelError, lastPid, pidOf, subjectOf } from "./input.ts";
 
 export const AGENT_STATES = ["READY", "RUNNING", "WAITING", "SUSPENDED", "DEAD"] as const;
 
 export function* agentCreate(tx: Tx, params: { name: string }): Op<{ pid: number; state: AgentState }> {
 	const name = checked(() => check.word(params.name, "name"));
-	const last = (yield* tx.get<number>("agent", "last")) ?? 0;
+	const last = (yield* lastPid(tx)) ?? 0;
 	tx.put("agent", "last", last + 1);
-	tx.put("agent", String(last + 1), { pid: last + 1, name, state: "READY" } satisfies KernelAgentRecord);
+	tx.put("agent", String(last + 1), { pid: last + 1, name, state: "READY" });
 	return { pid: last + 1, state: "READY" };
 }
 
@@ -40,8 +41,7 @@ export function* agentGet(tx: Tx, params: { pid: number }): Op<KernelAgentRecord
 }
 
 export function* agentList(_tx: Tx): Op<KernelAgentRecord[]> {
-	const rows = yield* ask({ read: "standing", kinds: ["agent"] });
-	const agents = rows.flatMap(([, key, value]) => (key === "last" ? [] : [value as KernelAgentRecord]));
+	const agents = (yield* storedRecords("agent")).flatMap(([, record]) => (typeof record === "number" ? [] : [record]));
 	return agents.sort((a, b) => a.pid - b.pid);
 }
 

@@ -4,16 +4,17 @@
 //   dispatched   stays with its worker: complete, extend and gc_dispatched apply to it
 //   the others   have ended, with the same outcome
 
-import type { AgentState, Imported, KernelDump } from "../../contracts/scheduler.ts";
+import type { Imported, KernelDump } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import type { Job } from "../../core/job.ts";
+import { isOneOf } from "../../core/text/one-of.ts";
 import { freshLedger, putLedger } from "../limits/budgets.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { reevaluate } from "../waiting/park.ts";
 import { AGENT_STATES } from "./agents.ts";
-import { type KernelAgentRecord, subjectOf, toMs } from "./input.ts";
+import { type KernelAgentRecord, lastPid, subjectOf, toMs } from "./input.ts";
 import { draftEntry, EXITS, STATES } from "./queue.ts";
 
 export type Numbers = "keep" | "new";
@@ -38,7 +39,7 @@ const taken = (what: string) =>
 	});
 
 function* importAgents(tx: Tx, { agents }: KernelDump, numbers: Numbers, notes: string[]): Op<Map<number, number>> {
-	const last = (yield* tx.get<number>("agent", "last")) ?? 0;
+	const last = (yield* lastPid(tx)) ?? 0;
 	const pids = new Map<number, number>();
 	let highest = last;
 	for (const { pid, name, state } of [...agents].sort((a, b) => a.pid - b.pid)) {
@@ -47,12 +48,12 @@ function* importAgents(tx: Tx, { agents }: KernelDump, numbers: Numbers, notes: 
 		const own = numbers === "keep" ? pid : highest + 1;
 		highest = Math.max(highest, own);
 		pids.set(pid, own);
-		const known = (AGENT_STATES as readonly string[]).includes(state);
+		const known = isOneOf(state, AGENT_STATES);
 		if (!known) notes.push(`agent ${own}: state ${check.shown(state)} is not known here, it is READY now`);
 		const record: KernelAgentRecord = {
 			pid: own,
 			name: check.word(name, `agent ${pid}: name`),
-			state: known ? (state as AgentState) : "READY",
+			state: known ? state : "READY",
 		};
 		tx.put("agent", String(own), record);
 	}

@@ -45,9 +45,15 @@ export const pidOf = (params: { pid?: unknown }) => checked(() => check.integer(
 export const idOf = (params: { sched_id?: unknown }) => checked(() => check.integer(params.sched_id, "sched_id", 1));
 export const subjectOf = (pid: number) => `pid:${pid}`;
 
+/** The last pid given out; null if no agent was ever created. */
+export function* lastPid(tx: Tx): Op<number | null> {
+	const last = yield* tx.get("agent", "last");
+	return typeof last === "number" ? last : null;
+}
+
 export function* agentOf(tx: Tx, pid: number): Op<KernelAgentRecord> {
-	const agent = yield* tx.get<KernelAgentRecord>("agent", String(pid));
-	if (!agent)
+	const agent = yield* tx.get("agent", String(pid));
+	if (agent === null || typeof agent === "number")
 		throw new KernelError(
 			"kernel_sched_invalid_payload",
 			"not_found",

@@ -5,11 +5,12 @@ import { ask, type Op } from "../../contracts/store.ts";
 import * as check from "../../core/input/check.ts";
 import { readPayload } from "../../core/input/payload.ts";
 import { isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
+import { isOneOf } from "../../core/text/one-of.ts";
 import { claim } from "../operations/claim.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { factsOf } from "../waiting/gate-facts.ts";
 import { endJob, reevaluate } from "../waiting/park.ts";
-import { agentOf, checked, idOf, KernelError, pidOf, seconds, subjectOf, toMs } from "./input.ts";
+import { agentOf, checked, idOf, KernelError, lastPid, pidOf, seconds, subjectOf, toMs } from "./input.ts";
 
 export const STATES = ["queued", "dispatched", "completed", "expired", "cancelled"] as const;
 type State = (typeof STATES)[number];
@@ -109,10 +110,10 @@ function* moveClock(tx: Tx, now: number): Op<void> {
 			const job = tx.peek(id);
 			if (job?.kind === "kernel" && isWaiting(job.status)) yield* reevaluate(tx, job, { ...(yield* factsOf(tx, job)), now });
 		}
-		tx.put("meta", "late_clock", Math.max(now, (tx.memory.recall("meta", "late_clock") as number | null) ?? 0));
+		tx.putMeta("late_clock", Math.max(now, tx.memory.meta("late_clock") ?? 0));
 	}
 	// Entries that an earlier caller, whose clock was ahead of this one, took for late.
-	if (now < tx.now || now < ((tx.memory.recall("meta", "late_clock") as number | null) ?? 0)) {
+	if (now < tx.now || now < (tx.memory.meta("late_clock") ?? 0)) {
 		for (const job of yield* late(tx))
 			if ((job.deadline as number) > now) yield* reevaluate(tx, job, { ...(yield* factsOf(tx, job)), now });
 	}
@@ -182,7 +183,7 @@ export function* kernelList(
 	tx: Tx,
 	params: { state?: string; pid?: number; limit?: number; offset?: number },
 ): Op<{ entries: ReadyEntry[]; total: number }> {
-	if (params.state !== undefined && !(STATES as readonly string[]).includes(params.state))
+	if (params.state !== undefined && !isOneOf(params.state, STATES))
 		throw new KernelError(
 			"kernel_sched_invalid_state_filter",
 			"invalid",
@@ -209,7 +210,7 @@ export function* kernelList(
 /** Counts the entries that have not ended. Without any agent there are none, so nothing is read. */
 export function* kernelCounts(tx: Tx): Op<StatusReport["kernel"]> {
 	const counts = { queued: 0, dispatched: 0 };
-	if ((yield* tx.get<number>("agent", "last")) === null) return counts;
+	if ((yield* lastPid(tx)) === null) return counts;
 	for (const { status, count } of yield* ask({ read: "tally", lane: "kernel", kind: "kernel" }))
 		counts[status === "running" ? "dispatched" : "queued"] += count;
 	return counts;

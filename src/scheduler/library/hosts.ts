@@ -80,9 +80,10 @@ export function createFleet({ engine, clock, store, name }: { engine: Engine; cl
 			now: () => clock.now() + skew,
 			identify: (wanted) =>
 				engine.run(function* (tx) {
-					const known = yield* tx.get<{ id: string }>("meta", "identity");
+					yield* [];
+					const known = tx.memory.meta("identity");
 					if (known) return known.id;
-					tx.put("meta", "identity", { id: wanted });
+					tx.putMeta("identity", { id: wanted });
 					return wanted;
 				}),
 		}),

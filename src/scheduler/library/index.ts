@@ -23,13 +23,14 @@ import { rewind, rewindAll } from "../operations/rewind.ts";
 import { assigned, forgetBefore, recover } from "../operations/upkeep.ts";
 import { resultsFor } from "../operations/verdicts.ts";
 import { Engine, type Task } from "../transaction/group-commit.ts";
+import { storedRecords } from "../transaction/record-map.ts";
 import type { HighestIds } from "../transaction/restored.ts";
 import { makeForecast } from "../views/forecast.ts";
 import { readGraph } from "../views/graph.ts";
 import * as look from "../views/jobs.ts";
 import * as registers from "../views/listings.ts";
+import { continueLater } from "../waiting/continuation.ts";
 import { createFactProber } from "../waiting/fact-probes.ts";
-import type { FactRecord } from "../waiting/gate-facts.ts";
 import { accountMethods } from "./accounts.ts";
 import { createAdding } from "./add.ts";
 import { withValidatedArguments } from "./arguments.ts";
@@ -269,7 +270,7 @@ export async function createScheduler(
 					);
 				if (JSON.stringify(before.order) !== JSON.stringify(next.order)) {
 					tx.memory.windows.clear();
-					tx.put("settle", "rekey", { after: 0 });
+					continueLater(tx, { do: "rekey", of: null, after: 0 });
 				}
 				tx.event("configured", null, { keys: Object.keys(input) });
 				yield* [];
@@ -336,11 +337,7 @@ export async function createScheduler(
 	}
 
 	await engine.run(function* (tx) {
-		const facts = yield* ask({ read: "standing", kinds: ["fact"] });
-		for (const [, key, value] of facts) {
-			if (!isProbed(key)) continue;
-			looks.watch(key, (value as FactRecord).asked ? "asked" : "known");
-		}
+		for (const [key, { asked }] of yield* storedRecords("fact")) if (isProbed(key)) looks.watch(key, asked ? "asked" : "known");
 		if (shared && !shared.isThere(tx)) {
 			shared.write(tx, (first) => first);
 			tx.event("configured", null, { keys: Object.keys(options.config ?? {}) });

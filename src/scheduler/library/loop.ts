@@ -5,6 +5,7 @@ import { dropStaleStages } from "../apply/stages.ts";
 import { watchHosts } from "../operations/hosts.ts";
 import { dropEmptyBuckets } from "../operations/upkeep.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { hasContinuations } from "../waiting/continuation.ts";
 import { nextWake } from "../waiting/due.ts";
 import { dropOldAsks } from "./outputs.ts";
 
@@ -15,5 +16,5 @@ export function* keepUp(tx: Tx, fleet: { see(tx: Tx): void }): Op<{ wake: number
 	yield* dropStaleStages(tx);
 	dropOldAsks(tx);
 	yield* dropEmptyBuckets(tx);
-	return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
+	return { wake: yield* nextWake(tx), more: hasContinuations(tx) };
 }

@@ -8,6 +8,7 @@ import { isMerging, type Job, MERGE_STATUSES, type MergeReport, type MergeStatus
 import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
+import { continueLater } from "../waiting/continuation.ts";
 import { doubtProducts } from "../waiting/park.ts";
 
 type Parts = { engine: Engine; run: <T>(task: Task<T>, act: Act | undefined, jobs?: readonly number[]) => Promise<T> };
@@ -66,6 +67,6 @@ function* setMerge(tx: Tx, job: Job, status: MergeStatus, report: MergeReport): 
 	job.merge_report = Object.keys(report).length > 0 ? report : undefined;
 	tx.touch(job);
 	tx.event("merge", job.id, { merge_status: status, ...report });
-	if (job.dependents) tx.put("settle", `merge/${job.id}`, { after: 0 });
+	if (job.dependents) continueLater(tx, { do: "merge", of: job.id, after: 0 });
 	if (wasMerging && !isMerging(job)) yield* doubtProducts(tx, job);
 }

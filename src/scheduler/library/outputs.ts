@@ -11,6 +11,7 @@ import type { OutputRequest, Outputs, RunOutput } from "../../contracts/output.t
 import { ask, type Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { Engine } from "../transaction/group-commit.ts";
+import { storedRecords } from "../transaction/record-map.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
 
@@ -25,7 +26,7 @@ const LOOK_MS = 100;
 /** How long an answer that was not collected is kept after the question's deadline. */
 const SPARE_MS = 10_000;
 const keyOf = (job: number, attempt: number) => `${job}.${attempt}`;
-const asksIn = (tx: Tx) => [...(tx.memory.all("ask") as Map<string, AskRecord>).values()];
+const asksIn = (tx: Tx) => [...tx.memory.all("ask").values()];
 
 function drop(tx: Tx, id: string): void {
 	tx.put("ask", id, null);
@@ -39,14 +40,14 @@ export function dropOldAsks(tx: Tx): void {
 
 /** Deletes the kept output of a job that is being forgotten. */
 export function dropOutputs(tx: Tx, job: number, attempts: number): void {
-	if (tx.memory.recall("meta", "outputs") === null) return;
+	if (tx.memory.meta("outputs") === null) return;
 	for (let attempt = attempts; attempt > Math.max(0, attempts - KEPT_ATTEMPTS); attempt--) tx.putAside("output", keyOf(job, attempt), null);
 }
 
 function* keep(tx: Tx, id: number, attempt: number, output: RunOutput): Op<void> {
 	const job = yield* tx.find(id);
 	if (!job || attempt > job.attempt) return;
-	if (tx.memory.recall("meta", "outputs") === null) tx.put("meta", "outputs", true);
+	if (tx.memory.meta("outputs") === null) tx.putMeta("outputs", true);
 	tx.putAside("output", keyOf(id, attempt), output);
 	if (attempt > KEPT_ATTEMPTS) tx.putAside("output", keyOf(id, attempt - KEPT_ATTEMPTS), null);
 }
@@ -74,10 +75,10 @@ export function createOutputs({ engine, clock, host, name }: Parts) {
 			const answer = await call(question).catch(() => null);
 			await engine.run(function* (tx) {
 				dropOldAsks(tx);
-				const open = yield* tx.get<AskRecord>("ask", id);
+				const open = yield* tx.get("ask", id);
 				if (!open || open.replied) return;
 				tx.putAside("reply", id, answer);
-				tx.put("ask", id, { ...open, replied: true } satisfies AskRecord);
+				tx.put("ask", id, { ...open, replied: true });
 			});
 		} catch {
 			// The store failed. By the time it is back, the asking host has given up, or asks again.
@@ -92,7 +93,7 @@ export function createOutputs({ engine, clock, host, name }: Parts) {
 			if (tx.memory.all("ask").size >= MOST_ASKS)
 				throw new SluiceError("limit", `${MOST_ASKS} questions between hosts are open already`, { hint: "try again in a moment" });
 			const fresh = String(tx.nextId("token"));
-			tx.put("ask", fresh, { id: fresh, from: name, to, until: tx.now + waitMs, question } satisfies AskRecord);
+			tx.put("ask", fresh, { id: fresh, from: name, to, until: tx.now + waitMs, question });
 			yield* [];
 			return fresh;
 		});
@@ -108,9 +109,9 @@ export function createOutputs({ engine, clock, host, name }: Parts) {
 			});
 			waiting.delete(id);
 			const found = await engine.run(function* (tx): Op<{ answer: unknown } | null> {
-				const open = yield* tx.get<AskRecord>("ask", id);
+				const open = yield* tx.get("ask", id);
 				if (open && !open.replied && left > 0) return null;
-				const [kept] = open?.replied ? yield* ask({ read: "records", kind: "reply", keys: [id] }) : [];
+				const [kept] = open?.replied ? yield* storedRecords("reply", [id]) : [];
 				drop(tx, id);
 				return { answer: kept?.[1] ?? null };
 			});
@@ -122,14 +123,17 @@ export function createOutputs({ engine, clock, host, name }: Parts) {
 		keep: (job, attempt, output) => engine.run((tx) => keep(tx, job, attempt, output)),
 		read: (job, attempt) =>
 			engine.run(function* () {
-				const [kept] = yield* ask({ read: "records", kind: "output", keys: [keyOf(job, attempt)] });
-				return (kept?.[1] ?? null) as RunOutput | null;
+				const [kept] = yield* storedRecords("output", [keyOf(job, attempt)]);
+				return kept?.[1] ?? null;
 			}),
 		missing: (runs) =>
 			engine.run(function* (tx) {
 				yield* tx.load(runs.map(({ job }) => job));
 				const there = runs.filter(({ job }) => tx.peek(job) !== undefined);
-				const kept = yield* ask({ read: "records", kind: "output", keys: there.map(({ job, attempt }) => keyOf(job, attempt)) });
+				const kept = yield* storedRecords(
+					"output",
+					there.map(({ job, attempt }) => keyOf(job, attempt)),
+				);
 				const keys = new Set(kept.map(([key]) => key));
 				return there.filter(({ job, attempt }) => !keys.has(keyOf(job, attempt)));
 			}),
@@ -143,8 +147,8 @@ export function createOutputs({ engine, clock, host, name }: Parts) {
 	return {
 		outputs,
 		/** After each commit: answers open questions to this host, and wakes callers whose question was answered. */
-		note(asks: ReadonlyMap<string, unknown>): void {
-			for (const one of asks.values() as Iterable<AskRecord>) {
+		note(asks: ReadonlyMap<string, AskRecord>): void {
+			for (const one of asks.values()) {
 				if (one.replied) waiting.get(one.id)?.();
 				else if (one.to === name && one.until > clock.now() - SPARE_MS) void reply(one);
 			}

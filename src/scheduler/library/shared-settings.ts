@@ -1,15 +1,13 @@
 // Settings that live in the store: one record for all processes that have the store open. Each transaction begins with what other processes have committed,
 // so it reads the settings there.
 
-import type { RecordKind } from "../../contracts/store.ts";
 import { type Config, DEFAULTS } from "../../core/config.ts";
 import { readConfig } from "../../core/input/config.ts";
 import type { Memory } from "../transaction/cache.ts";
 import type { Tx } from "../transaction/tx.ts";
 
-const AT = ["meta", "config"] as const satisfies [RecordKind, string];
 /** `version` grows with each change. */
-type Kept = { version: number; config: Config; more: Record<string, unknown> };
+export type StoredSettings = { version: number; config: Config; more: Record<string, unknown> };
 
 export type SharedSettings = {
 	/** The settings of a transaction that begins now. */
@@ -21,8 +19,8 @@ export type SharedSettings = {
 };
 
 export function createSharedSettings(first: Config): SharedSettings {
-	let seen: { kept: Kept; config: Config } | undefined;
-	const keptIn = (memory: Memory) => memory.recall(...AT) as Kept | null;
+	let seen: { kept: StoredSettings; config: Config } | undefined;
+	const keptIn = (memory: Memory) => memory.meta("config");
 	return {
 		in(memory) {
 			const kept = keptIn(memory);
@@ -34,7 +32,7 @@ export function createSharedSettings(first: Config): SharedSettings {
 			const kept = keptIn(tx.memory);
 			const config = change(kept ? known(kept.config) : first);
 			const all = Object.entries({ ...kept?.more, ...more }).filter(([, value]) => value !== null);
-			tx.put(...AT, { version: (kept?.version ?? 0) + 1, config, more: Object.fromEntries(all) } satisfies Kept);
+			tx.putMeta("config", { version: (kept?.version ?? 0) + 1, config, more: Object.fromEntries(all) });
 		},
 		isThere: (tx) => keptIn(tx.memory) !== null,
 		more: () => seen?.kept.more ?? {},

@@ -8,16 +8,12 @@ import { isSerialLine } from "../../core/gates/locks.ts";
 import type { Job } from "../../core/job.ts";
 import type { ManifestNode, PreparedManifest } from "../apply/prepare.ts";
 import type { Tx } from "../transaction/tx.ts";
-import type { Stage } from "../waiting/park.ts";
 
 /** Counted whatever the configuration says, since that may change. Jobs of an apply that is still being inserted are counted under its stage. */
 const SERIAL = "parked:serial";
 
 function keyFor(tx: Tx, { id }: Job): string {
-	for (const [stage, value] of tx.memory.all("stage")) {
-		const { from, to } = value as Stage;
-		if (id >= from && id <= to) return `${SERIAL}/${stage}`;
-	}
+	for (const [stage, { from, to }] of tx.memory.all("stage")) if (id >= from && id <= to) return `${SERIAL}/${stage}`;
 	return SERIAL;
 }
 

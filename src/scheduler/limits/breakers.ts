@@ -18,7 +18,8 @@ import { reevaluate } from "../waiting/park.ts";
  * Consecutive launch failures of one agent or repo: the jobs that failed, and which counter each failure was added to (`dispatch_breaker` may change
  * meanwhile).
  */
-type Streak = { failed: Failed[]; reason: string };
+/** `jobs`: records of earlier versions have only the job numbers. */
+export type Streak = { failed?: Failed[]; reason: string; jobs?: number[] };
 type Failed = { job: number; as: "failures" | "dispatch_failures" };
 type Breaker = Extract<Hold, { kind: "breaker_open" }>;
 
@@ -93,7 +94,7 @@ export function* launchFailed(tx: Tx, job: Job, reason: string): Op<boolean> {
 		}
 		const failed = [...failedIn(tx, scope), { job: job.id, as: countedAs(tx) }];
 		if (failed.length < failures || new Set(failed.map((one) => one.job)).size < 2) {
-			tx.put("breaker", scope, { failed: failed.slice(-KEPT_STREAK), reason } satisfies Streak);
+			tx.put("breaker", scope, { failed: failed.slice(-KEPT_STREAK), reason });
 			continue;
 		}
 		isShared = true;
@@ -108,9 +109,8 @@ export function* launchFailed(tx: Tx, job: Job, reason: string): Op<boolean> {
 
 const countedAs = (tx: Tx): Failed["as"] => (tx.config.dispatch_breaker === "run" ? "failures" : "dispatch_failures");
 
-/** Records of earlier versions have only the job numbers. */
 function failedIn(tx: Tx, scope: string): Failed[] {
-	const known = tx.memory.recall("breaker", scope) as (Partial<Streak> & { jobs?: number[] }) | null;
+	const known = tx.memory.recall("breaker", scope);
 	return known?.failed ?? (known?.jobs ?? []).map((job) => ({ job, as: countedAs(tx) }));
 }
 

@@ -7,6 +7,7 @@ import { announce, charged, isSpent, isTaken, ledgerKey, refillsAt, reservedKey,
 import type { Ledger } from "../../core/limits-view.ts";
 import { windowStart } from "../../core/time/window.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { continueLater } from "../waiting/continuation.ts";
 
 export function viewLedger(tx: Tx, ledger: Ledger): LedgerView {
 	const { timezone } = tx.config;
@@ -56,7 +57,7 @@ const isTakenNow = (tx: Tx, ledger: Ledger): boolean =>
 /** Jobs of a batch are parked on its budget, so they are decided again; other budgets are checked at each start. */
 function turned(tx: Tx, { subject }: Ledger, to: "taken" | "free"): void {
 	if (to === "free") tx.stirred = true;
-	if (subject.startsWith("batch:")) tx.put("settle", `batch/${subject.slice(6)}`, { after: 0 });
+	if (subject.startsWith("batch:")) continueLater(tx, { do: "batch", of: subject.slice(6), after: 0 });
 }
 
 /** Reserves what the run is expected to use, so that many runs that start together do not all count on the same remainder. */

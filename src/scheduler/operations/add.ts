@@ -18,8 +18,9 @@ import { isBelow, refuseStranger } from "../../core/trust/run-bounds.ts";
 import { backlog, counts, deferred, delayWarning } from "../limits/backlog.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { heldOf, position, toView, viewJob } from "../views/jobs.ts";
-import { type FactRecord, factsOf, isUnsettled, plainFacts } from "../waiting/gate-facts.ts";
-import { type ChainRecord, countBatch, endJob, joinChain, openJobs, reevaluate, tellAwaiting } from "../waiting/park.ts";
+import { hasContinuations, wakeByFact } from "../waiting/continuation.ts";
+import { factsOf, isUnsettled, plainFacts } from "../waiting/gate-facts.ts";
+import { countBatch, endJob, joinChain, openJobs, reevaluate, tellAwaiting } from "../waiting/park.ts";
 import { cascade, runPendingWakeups } from "../waiting/wakeups.ts";
 import { jobNamed, nearestName, refuseTaken, takeName } from "./names.ts";
 import { learn, type ProbedFacts } from "./observe.ts";
@@ -59,7 +60,7 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 	markPredecessors(tx, preds);
 	// The replaced job may have been a predecessor: the answer must include what followed from its end.
 	if (tx.ended.length > 0) yield* cascade(tx);
-	if (replaced !== undefined && tx.memory.all("settle").size > 0) yield* runPendingWakeups(tx);
+	if (replaced !== undefined && hasContinuations(tx)) yield* runPendingWakeups(tx);
 	const view = preds.length === 0 ? toView(job, draft.spec, [], { held: heldOf(tx, job) }) : yield* viewJob(tx, job);
 	const warnings = [...draft.warnings, ...(job.needs || delayWarning(tx) !== null ? yield* warningsOf(tx, job) : [])];
 	const result: AddResult = { outcome: "queued", job: view, position: yield* position(tx, job) };
@@ -170,7 +171,7 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 			hint: "raise it: sluice config set parents.max_depth N",
 		});
 	const root = path[0] as number;
-	const size = ((yield* tx.get<number>("family", String(root))) ?? 0) + (coming.get(root) ?? 0);
+	const size = ((yield* tx.get("family", String(root))) ?? 0) + (coming.get(root) ?? 0);
 	if (size >= max_descendants)
 		throw new SluiceError("limit", `${field}: job ${root} has ${size} descendants already, at most ${max_descendants}`, {
 			field,
@@ -186,7 +187,7 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 /** `seen`: facts that a host has just probed and that are not stored yet. */
 function* checkItem(tx: Tx, job: Job, force: boolean, field: string, seen: Facts | undefined): Op<void> {
 	const key = itemKey(job.item as string);
-	const value = (seen?.[key] ?? (yield* tx.get<FactRecord>("fact", key))?.value) as
+	const value = (seen?.[key] ?? (yield* tx.get("fact", key))?.value) as
 		| { open?: boolean; in_progress?: boolean; taken?: string }
 		| null
 		| undefined;
@@ -204,7 +205,7 @@ function* checkItem(tx: Tx, job: Job, force: boolean, field: string, seen: Facts
 /** The open job of the item's chain, if there is one. */
 export function* openChain(tx: Tx, job: Job): Op<number | undefined> {
 	if (job.item === undefined) return undefined;
-	const chain = yield* tx.get<ChainRecord>("chain", job.item);
+	const chain = yield* tx.get("chain", job.item);
 	return chain ? (openJobs(chain)[0] ?? chain.chain) : undefined;
 }
 
@@ -217,7 +218,7 @@ export type UniqueRecord = { job: number; at: number; window_ms: number | null }
  */
 export function* findTwin(tx: Tx, { unique, within }: Draft, field = "unique", replaced?: (twin: number) => void): Op<number | undefined> {
 	if (!unique) return undefined;
-	const known = yield* tx.get<UniqueRecord>("unique", unique.key);
+	const known = yield* tx.get("unique", unique.key);
 	const twin = known ? yield* tx.find(known.job) : undefined;
 	if (!known || !twin) return undefined;
 	const window = unique.window_ms ?? known.window_ms;
@@ -268,11 +269,11 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], c
 	yield* takeName(tx, job);
 	if (job.path) {
 		const root = String(job.path[0]);
-		tx.put("family", root, ((yield* tx.get<number>("family", root)) ?? 0) + 1);
+		tx.put("family", root, ((yield* tx.get("family", root)) ?? 0) + 1);
 	}
-	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null } satisfies UniqueRecord);
+	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null });
 	if (job.item !== undefined) {
-		const chain = yield* tx.get<ChainRecord>("chain", job.item);
+		const chain = yield* tx.get("chain", job.item);
 		job.chain = chain?.chain ?? company.chain ?? job.id;
 		tx.put("chain", job.item, joinChain(chain, job));
 	}
@@ -336,7 +337,7 @@ function* doubtMissing(tx: Tx, job: Job): Op<void> {
 	for (const artifact of job.produces ?? []) {
 		const key = artifactKey(artifact, job.repo);
 		const [consumer] = yield* ask({ read: "links", key, role: "needs", after: 0, limit: 1 });
-		if (consumer !== undefined) tx.put("settle", `fact/${key}`, { after: 0 });
+		if (consumer !== undefined) wakeByFact(tx, key);
 	}
 }
 
@@ -357,7 +358,7 @@ function* warningsOf(tx: Tx, job: Job): Op<string[]> {
 	for (const artifact of job.needs ?? []) {
 		if (isMarker(artifact) || jobOfArtifact(artifact) === undefined) {
 			const key = artifactKey(artifact, job.repo);
-			const fact = yield* tx.get<FactRecord>("fact", key);
+			const fact = yield* tx.get("fact", key);
 			const makers = yield* ask({ read: "links", key, role: "makes", after: 0, limit: 1 });
 			if (fact?.value !== true && makers.length === 0) warnings.push(`nothing produces ${artifact} yet`);
 		}

@@ -10,13 +10,14 @@
 
 import type { CancelReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { at, SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Engine } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
-import { type CancelNote, cancelMore, isOpenNote } from "./cancel.ts";
+import { type Continuation, continuationKey, continueLater, dropContinuation } from "../waiting/continuation.ts";
+import { cancelMore, isOpenNote } from "./cancel.ts";
 
 /** Jobs that one transaction reads. */
 const SLICE = 1_000;
@@ -98,7 +99,7 @@ function* slices<T>(all: readonly T[]): Generator<T[]> {
 
 function* newestIn(tx: Tx): Op<number> {
 	yield* [];
-	return (tx.memory.recall("meta", "ids") as { job: number } | null)?.job ?? 0;
+	return tx.memory.meta("ids")?.job ?? 0;
 }
 
 function* mustFindAll(tx: Tx, ids: readonly number[]): Op<Seen[]> {
@@ -187,18 +188,19 @@ type Below = { found: ReadonlyMap<number, Seen>; newest: number } | null;
 function* begin(tx: Tx, open: readonly number[], below: Below, { reason, piece }: How): Op<{ note: string; all: number[] }> {
 	const late = below === null ? [] : yield* addedSince(below);
 	const all = [...open, ...late].sort((a, b) => b - a);
-	const note = `cancel/${tx.nextId("token")}`;
-	const common = { after: 0, reason, by: tx.by, piece };
-	for (let at = 0; at < all.length; at += NOTED) {
+	const number = tx.nextId("token");
+	const parts: Extract<Continuation, { do: "cancel" }>[] = [];
+	for (let from = 0; from < all.length; from += NOTED) {
 		// Zero-padded, so that the notes are in the order of their keys after a restart, too.
-		const key = `${note}/${String(at / NOTED).padStart(6, "0")}`;
-		tx.put("settle", key, { ...common, ids: all.slice(at, at + NOTED) } satisfies CancelNote);
+		const of = `${number}/${String(from / NOTED).padStart(6, "0")}`;
+		parts.push({ do: "cancel", of, after: 0, ids: all.slice(from, from + NOTED), reason, by: tx.by, piece });
 	}
-	const first = `${note}/000000`;
-	const value = tx.memory.recall("settle", first) as CancelNote;
-	const next = yield* cancelMore(tx, value);
-	tx.put("settle", first, next === null ? null : { ...value, after: next });
-	return { note, all };
+	for (const part of parts) continueLater(tx, part);
+	const first = at(parts, 0);
+	const next = yield* cancelMore(tx, first);
+	if (next === null) dropContinuation(tx, first);
+	else continueLater(tx, { ...first, after: next });
+	return { note: continuationKey({ do: "cancel", of: String(number) }), all };
 }
 
 /** Jobs that were added below the subtree while it was being read. */

@@ -12,6 +12,7 @@ import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job
 import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
+import { type Cancelling, continuationKey, continueLater } from "../waiting/continuation.ts";
 import { endJob } from "../waiting/park.ts";
 
 type What = { reason: string; subtree: boolean; piece: number };
@@ -21,9 +22,6 @@ export const CANCEL_PIECE = 200;
 
 /** Jobs that one transaction reads; a call that has to read more goes in slices. */
 export const LOOKED = 2_000;
-
-/** Jobs that are still to be ended, from index `after` of the list on. */
-export type CancelNote = { after: number; ids: number[]; reason: string; by: string; piece: number };
 
 /** Refuses a job that has already ended; in a call with several jobs it is listed in `refused`. */
 export function* cancel(
@@ -54,9 +52,9 @@ export function* cancel(
 	const order = [...waiting].sort((a, b) => b - a);
 	for (const id of order.slice(0, piece)) yield* endNow(tx, id, reason);
 	if (order.length <= piece) return report;
-	const note = `cancel/${tx.nextId("token")}`;
-	tx.put("settle", note, { after: 0, ids: order.slice(piece), reason, by: tx.by, piece } satisfies CancelNote);
-	return { ...report, note };
+	const rest = { do: "cancel", of: String(tx.nextId("token")) } as const;
+	continueLater(tx, { ...rest, after: 0, ids: order.slice(piece), reason, by: tx.by, piece });
+	return { ...report, note: continuationKey(rest) };
 }
 
 /** Records the intent to stop. If the run's outcome was recorded before, that wins; from here on the run ends as cancelled. */
@@ -75,7 +73,7 @@ function* endNow(tx: Tx, id: number, reason: string): Op<void> {
 }
 
 /** Ends the next jobs of a note, in the name of the caller that cancelled them. Returns the index to continue from, or null. */
-export function* cancelMore(tx: Tx, { after, ids, reason, by, piece }: CancelNote): Op<number | null> {
+export function* cancelMore(tx: Tx, { after, ids, reason, by, piece }: Cancelling): Op<number | null> {
 	const some = ids.slice(after, after + piece);
 	yield* tx.load(some);
 	const own = tx.by;

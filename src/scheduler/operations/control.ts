@@ -12,6 +12,7 @@ import { outageKey } from "../../core/outage.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
+import { continueLater } from "../waiting/continuation.ts";
 import { wakeLockWaiters } from "../waiting/locks.ts";
 import { endJob, reevaluate } from "../waiting/park.ts";
 
@@ -130,7 +131,7 @@ export function* resume(tx: Tx, scope: string): Op<void> {
 }
 
 function batchChanged(tx: Tx, scope: string): void {
-	if (scope.startsWith("batch:")) tx.put("settle", `batch/${scope.slice(6)}`, { after: 0 });
+	if (scope.startsWith("batch:")) continueLater(tx, { do: "batch", of: scope.slice(6), after: 0 });
 }
 
 export function* clearAccount(tx: Tx, account: string): Op<void> {

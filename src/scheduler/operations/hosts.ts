@@ -8,6 +8,7 @@ import { nearest } from "../../core/input/nearest.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import type { HostRecord } from "../../core/limits-view.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { continueLater, progressOf } from "../waiting/continuation.ts";
 import { finish, stop } from "./finish.ts";
 
 export type Joining = { name: string; labels: string[]; repos: string[] | null; home?: string | undefined };
@@ -64,7 +65,7 @@ export const runsOn = (tx: Tx, name: string): number => tx.memory.usage.get(`hos
 
 function go(tx: Tx, host: HostRecord, how: "left" | "lost"): void {
 	const { lease_until: _lease, stale_at: _stale, ...rest } = host;
-	tx.put("host", host.name, { ...rest, state: "gone", gone: how } satisfies HostRecord);
+	tx.put("host", host.name, { ...rest, state: "gone", gone: how });
 	if (how === "left") tx.event("host_left", null, { host: host.name });
 	else tx.event("host_lost", null, { host: host.name, runs: runsOn(tx, host.name) });
 	tx.stirred = true;
@@ -81,7 +82,7 @@ export function* beat(tx: Tx, name: string, life: Life): Op<{ state: HostState; 
 	yield* [];
 	if (host.home === undefined || life === undefined) {
 		// A host with a home gets heartbeats only from its own daemon, which has the token.
-		if (host.home === undefined) tx.put("host", name, { ...host, heartbeat_at: tx.now, state: "live" } satisfies HostRecord);
+		if (host.home === undefined) tx.put("host", name, { ...host, heartbeat_at: tx.now, state: "live" });
 		return { state: hostState(host, tx.now), lost: false, life };
 	}
 	const record = renew(tx, host);
@@ -136,11 +137,11 @@ export function* watchHosts(tx: Tx): Op<void> {
 	for (const host of tx.memory.hosts.values()) {
 		if (host.lease_until === undefined || host.state === "gone") continue;
 		if (host.state === "live" && host.lease_until <= tx.now) {
-			tx.put("host", host.name, { ...host, state: "stale", stale_at: tx.now } satisfies HostRecord);
+			tx.put("host", host.name, { ...host, state: "stale", stale_at: tx.now });
 			tx.event("host_stale", null, { host: host.name, heartbeat_at: host.heartbeat_at });
 		} else if (host.state === "stale" && lostAt(tx, host) <= tx.now) {
 			go(tx, host, "lost");
-			tx.put("settle", `host/${host.name}`, { after: 0, before: tx.nextId("token") });
+			continueLater(tx, { do: "host", of: host.name, after: 0, before: tx.nextId("token") });
 		}
 	}
 	yield* [];
@@ -212,7 +213,7 @@ export function* drain(tx: Tx, name: string, reason: string): Op<HostView> {
 	const host = known(tx, name);
 	yield* [];
 	if (!host.drain) {
-		tx.put("host", name, { ...host, drain: { by: tx.by, at: tx.now, reason } } satisfies HostRecord);
+		tx.put("host", name, { ...host, drain: { by: tx.by, at: tx.now, reason } });
 		tx.event("host_drained", null, { host: name, ...(reason === "" ? {} : { reason }) });
 	}
 	return viewHost(tx, known(tx, name));
@@ -222,7 +223,7 @@ export function* undrain(tx: Tx, name: string): Op<HostView> {
 	const { drain: drained, ...host } = known(tx, name);
 	yield* [];
 	if (drained) {
-		tx.put("host", name, host satisfies HostRecord);
+		tx.put("host", name, host);
 		tx.event("host_undrained", null, { host: name });
 		tx.stirred = true;
 	}
@@ -243,7 +244,7 @@ export function* remove(tx: Tx, name: string): Op<void> {
 					? "it is given up by itself, and its runs with it, when its lease and a grace are over"
 					: "sluice host drain keeps work from it; sluice down, on that machine, makes it leave",
 		});
-	if (runs > 0 || tx.memory.all("settle").has(`host/${name}`))
+	if (runs > 0 || progressOf(tx, { do: "host", of: name }) !== null)
 		throw new SluiceError("conflict", `host ${name} still has ${runs} runs`, {
 			field: "name",
 			hint: "try again when they have been taken over",
@@ -289,7 +290,7 @@ export function* offer(tx: Tx, name: string, repos: string[] | null): Op<void> {
 	const host = tx.memory.hosts.get(name);
 	yield* [];
 	if (!host || JSON.stringify(host.repos) === JSON.stringify(repos)) return;
-	tx.put("host", name, { ...host, repos } satisfies HostRecord);
+	tx.put("host", name, { ...host, repos });
 	tx.event("host_offers", null, { host: name, repos });
 	tx.stirred = true;
 }

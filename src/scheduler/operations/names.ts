@@ -15,13 +15,13 @@ const PAGE = 1000;
 
 /** The job that a name refers to. Jobs of an apply that is still coming in do not count: until it is complete, the name refers to the job before. */
 export function* jobNamed(tx: Tx, name: string): Op<number | null> {
-	const id = yield* tx.get<number>("name", name);
+	const id = yield* tx.get("name", name);
 	return id !== null && tx.isComing(id) ? yield* newestOf(name, (one) => !tx.isComing(one)) : id;
 }
 
 /** The open job that has this name now, including a job of an apply that is still coming in. */
 export function* openHolder(tx: Tx, name: string): Op<number | null> {
-	const id = yield* tx.get<number>("name", name);
+	const id = yield* tx.get("name", name);
 	const job = id === null ? undefined : yield* tx.find(id);
 	return job && !isTerminal(job.status) ? job.id : null;
 }
@@ -38,14 +38,14 @@ export function* refuseTaken(tx: Tx, name: string, field: string): Op<void> {
 /** Gives a new job its name. */
 export function* takeName(tx: Tx, { id, name }: Pick<Job, "id" | "name">): Op<void> {
 	if (name === undefined) return;
-	const before = yield* tx.get<number>("name", name);
+	const before = yield* tx.get("name", name);
 	if (before !== null) for (const job of [before, id]) tx.changes.links.push({ key: linkKey(name), role: "named", job });
 	tx.put("name", name, id);
 }
 
 /** Takes the name from a job that is being forgotten: it then refers to the newest job left that had it. */
 export function* dropName(tx: Tx, { id, name }: Pick<Job, "id" | "name">): Op<void> {
-	if (name === undefined || (yield* tx.get<number>("name", name)) !== id) return;
+	if (name === undefined || (yield* tx.get("name", name)) !== id) return;
 	tx.put("name", name, yield* newestOf(name, (one) => one !== id));
 }
 
@@ -91,7 +91,7 @@ export function* refuseNames(tx: Tx, set: ReadonlyMap<number, Job>, along: Reado
 export function* retakeNames(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 	for (const job of set.values()) {
 		if (job.name === undefined) continue;
-		const before = yield* tx.get<number>("name", job.name);
+		const before = yield* tx.get("name", job.name);
 		if (before === job.id) continue;
 		tx.put("name", job.name, job.id);
 		if (before !== null) job.older_name = true;

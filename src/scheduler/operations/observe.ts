@@ -5,6 +5,7 @@ import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { artifactFault, isMarker, jobOfArtifact } from "../../core/fact.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { wakeByFact } from "../waiting/continuation.ts";
 import type { FactRecord } from "../waiting/gate-facts.ts";
 import { runPendingWakeups } from "../waiting/wakeups.ts";
 
@@ -31,13 +32,13 @@ export function* record(tx: Tx, { facts, counts }: ProbedFacts): Op<boolean> {
 	yield* tx.fetch("fact", Object.keys(facts));
 	for (const [key, seen] of Object.entries(facts)) {
 		if (isInDoubt(tx, key) || !counts(key)) continue;
-		const known = yield* tx.get<FactRecord>("fact", key);
+		const known = yield* tx.get("fact", key);
 		const next: FactRecord = isError(seen) ? { error: seen.error, at: tx.now } : { value: seen, at: tx.now };
 		const same = known && !known.asked && JSON.stringify([known.value, known.error]) === JSON.stringify([next.value, next.error]);
 		if (same) continue;
 		tx.put("fact", key, next);
 		if (known) {
-			tx.put("settle", `fact/${key}`, { after: 0 });
+			wakeByFact(tx, key);
 			news = true;
 		} else yield* awaitEnd(tx, key);
 	}
@@ -70,9 +71,9 @@ export function* mark(tx: Tx, artifact: string, state: "present" | "absent"): Op
 			hint: "custom:<type>:<key> and sentinel:<slug> can",
 		});
 	const key = `artifact:${artifact}`;
-	const known = yield* tx.get<FactRecord>("fact", key);
+	const known = yield* tx.get("fact", key);
 	if ((known?.value === true) === (state === "present")) return;
-	tx.put("fact", key, state === "present" ? ({ value: true, at: tx.now } satisfies FactRecord) : null);
+	tx.put("fact", key, state === "present" ? { value: true, at: tx.now } : null);
 	tx.event("marked", null, { artifact, state });
-	tx.put("settle", `fact/${key}`, { after: 0 });
+	wakeByFact(tx, key);
 }

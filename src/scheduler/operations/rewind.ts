@@ -9,8 +9,9 @@ import { fits } from "../../core/gates/after.ts";
 import { drop, isTerminal, isWaiting, type Job } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
-import { allPredecessors, type FactRecord, isUnsettled, recount, wantFact } from "../waiting/gate-facts.ts";
-import { type ChainRecord, countBatch, joinChain, reevaluate, unplace } from "../waiting/park.ts";
+import { dropContinuation, wakeByFact } from "../waiting/continuation.ts";
+import { allPredecessors, isUnsettled, recount, wantFact } from "../waiting/gate-facts.ts";
+import { countBatch, joinChain, reevaluate, unplace } from "../waiting/park.ts";
 import { refuseNames, refuseOlder, retakeNames } from "./names.ts";
 import { leftBlocked, withChildren } from "./rerun.ts";
 
@@ -81,8 +82,8 @@ function* putBack(tx: Tx, set: ReadonlyMap<number, Job>): Op<number[]> {
 	const order = [...set.values()].sort((a, b) => a.id - b.id);
 	for (const job of order) {
 		yield* reset(tx, job);
-		for (const note of ["edges", "merge"]) tx.put("settle", `${note}/${job.id}`, null);
-		if (job.awaited) for (const kind of ["job", "patch"]) tx.put("settle", `fact/artifact:${kind}:${job.id}`, { after: 0 });
+		for (const what of ["edges", "merge"] as const) dropContinuation(tx, { do: what, of: job.id });
+		if (job.awaited) for (const kind of ["job", "patch"]) wakeByFact(tx, `artifact:${kind}:${job.id}`);
 	}
 	for (const job of order) yield* forgetProducts(tx, job);
 	for (const job of order) {
@@ -182,7 +183,7 @@ function* reopenEdges(tx: Tx, root: Job): Op<void> {
 function* refuseMidMerge(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 	const repos = new Set([...set.values()].flatMap((job) => (job.repo === undefined ? [] : [job.repo])));
 	for (const repo of repos) {
-		const busy = yield* tx.get<FactRecord>("fact", `busy:${repo}`);
+		const busy = yield* tx.get("fact", `busy:${repo}`);
 		if (typeof busy?.value === "string")
 			throw new SluiceError("conflict", `repo ${repo} is in the middle of a ${busy.value}`, {
 				field: "id",
@@ -203,7 +204,7 @@ const leftItems = (set: ReadonlyMap<number, Job>) => [...set.values()].filter((j
 function* refuseItems(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 	const again = leftItems(set);
 	for (const job of again) {
-		const chain = yield* tx.get<ChainRecord>("chain", job.item as string);
+		const chain = yield* tx.get("chain", job.item as string);
 		if (chain && chain.chain !== job.chain)
 			throw new SluiceError("conflict", `item ${job.item} belongs to job ${chain.chain} now`, {
 				field: "id",
@@ -221,7 +222,7 @@ function* refuseItems(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 
 function* retakeItems(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 	for (const job of leftItems(set)) {
-		const chain = yield* tx.get<ChainRecord>("chain", job.item as string);
+		const chain = yield* tx.get("chain", job.item as string);
 		tx.put("chain", job.item as string, joinChain(chain, job));
 	}
 }
@@ -303,6 +304,6 @@ function* forgetProducts(tx: Tx, job: Job): Op<void> {
 		if (isMarker(artifact)) {
 			if (yield* tx.get("fact", key)) tx.put("fact", key, null);
 		} else if (isProbed(key) && jobOfArtifact(artifact) === undefined && (yield* tx.get("fact", key))) wantFact(tx, key);
-		tx.put("settle", `fact/${key}`, { after: 0 });
+		wakeByFact(tx, key);
 	}
 }

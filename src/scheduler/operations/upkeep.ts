@@ -80,7 +80,7 @@ function* isReferred(tx: Tx, job: Job): Op<boolean> {
 		yield* tx.load(needing);
 		if (needing.some((id) => isActive(tx.peek(id)))) return true;
 	}
-	if ((yield* tx.get<number>("family", String(job.id))) !== null || job.path) {
+	if ((yield* tx.get("family", String(job.id))) !== null || job.path) {
 		const relatives = yield* ask({ read: "active", filter: {}, after: job.id, limit: 100_000 });
 		return relatives.some((one) => one.path?.includes(job.id));
 	}

@@ -19,10 +19,10 @@ import { factsOf, makersOf } from "../waiting/gate-facts.ts";
 import { runningJob } from "./finish.ts";
 
 /** `calls`: the open calls by number, each with those of its jobs that have not ended. */
-type WaitRecord = { since: number; calls: Record<string, number[]> };
+export type WaitRecord = { since: number; calls: Record<string, number[]> };
 type RunRef = { job: number; token: number };
 
-const recordOf = (tx: Tx, job: number) => tx.memory.recall("wait", String(job)) as WaitRecord | null;
+const recordOf = (tx: Tx, job: number) => tx.memory.recall("wait", String(job));
 
 /** The jobs that a run waits for; undefined if it does not wait. */
 export function awaitedBy(tx: Tx, job: number): number[] | undefined {
@@ -51,7 +51,7 @@ export function* beginWait(tx: Tx, run: RunRef, ids: readonly number[]): Op<{ wa
 	tx.put("wait", String(job.id), {
 		since: record?.since ?? tx.now,
 		calls: { ...record?.calls, [wait]: open },
-	} satisfies WaitRecord);
+	});
 	if (record) return { wait, open };
 	for (const [key, amount] of lentBy(job, job.run)) tx.count("usage", key, amount);
 	tx.event("wait_began", job.id, { attempt: job.run.attempt, for: open.slice(0, 100) });
@@ -78,8 +78,7 @@ export function* endWaits(tx: Tx, host: string): Op<void> {
 
 /** Ends the waits for a job that has ended. A run that waits for nothing else takes its slot back, before anything can be claimed. */
 export function* tellWaiters(tx: Tx, id: number): Op<void> {
-	for (const [key, value] of [...tx.memory.all("wait")]) {
-		const record = value as WaitRecord;
+	for (const [key, record] of [...tx.memory.all("wait")]) {
 		if (!Object.values(record.calls).some((jobs) => jobs.includes(id))) continue;
 		const job = yield* tx.find(Number(key));
 		if (!job?.run) continue;

@@ -1,13 +1,14 @@
 // Cache of one process between transactions: the standing records, recent jobs, the heads of ready buckets. It never knows more than the store: the engine
 // drops it whole when another process has committed (unless the store hands over what was added: `learn`), and after every rollback.
 
-import type { Arrivals, RecordKind } from "../../contracts/store.ts";
+import type { Arrivals, RecordKind, Replies } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
 import { lockOfLine } from "../../core/gates/locks.ts";
-import type { Job, JobSpec, StartedBy } from "../../core/job.ts";
+import type { Job, JobSpec } from "../../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../../core/limits-view.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { Window } from "../waiting/ready-queue.ts";
+import type { MetaMap, RecordMap } from "./record-map.ts";
 
 export const STANDING = [
 	"meta",
@@ -23,22 +24,14 @@ export const STANDING = [
 	"breaker",
 	"wait",
 	"ask",
-] as const;
+] as const satisfies readonly RecordKind[];
+type StandingKind = (typeof STANDING)[number];
+const STANDING_KINDS: ReadonlySet<string> = new Set(STANDING);
 const KEPT_JOBS = 20_000;
 const KEPT_KEYS = 50_000;
 /** Specs longer than this are not cached but read again when they are needed. */
 const KEPT_SPEC_CHARS = 4_000;
 
-export type Ids = { job: number; token: number; seq: number; bucket: number; rank: number };
-/** `cycle_left`: starts that the current cycle may still make; `cycle_by`: what opened it. */
-export type Pace = {
-	last_cycle_at: number;
-	cycle_left?: number;
-	cycle_by?: StartedBy;
-	last_start_at: number;
-	starts: number;
-	last_dispatch_at: number | null;
-};
 /** A cached job, and the table that has its row. */
 export type Entry = { job: Job; at: "new" | "job" | "done" };
 
@@ -67,11 +60,19 @@ export class Memory {
 	/** No job is due before this; null: no job is due at any time; undefined: not known, ask the store. */
 	nextDue: number | null | undefined;
 	private readonly records = new Map<RecordKind, Map<string, unknown>>();
+	/** Other forms in which the records of some kinds are kept besides. */
+	private readonly mirrors: { [K in RecordKind]?: (key: string, value: RecordMap[K] | null) => void } = {
+		bucket: (key, value) => this.rememberBucket(key, value),
+		hold: (key, value) => set(this.holds, key, value),
+		host: (key, value) => set(this.hosts, key, value),
+		usage: (key, value) => set(this.usage, key, value),
+		depth: (key, value) => set(this.depth, key, value),
+		ledger: (key, value) => this.rememberLedger(key, value),
+	};
 
-	static from(rows: readonly [RecordKind, string, unknown][]): Memory {
+	static from(rows: Replies["standing"]): Memory {
 		const memory = new Memory();
-		for (const kind of STANDING) memory.records.set(kind, new Map());
-		for (const [kind, key, value] of rows) memory.remember(kind, key, value);
+		for (const [kind, key, value] of rows) memory.remember(kind, key, value as RecordMap[typeof kind]);
 		memory.countReady();
 		return memory;
 	}
@@ -86,8 +87,10 @@ export class Memory {
 	learn({ insert, specs, records }: Arrivals): void {
 		for (const [kind, key, value] of records) {
 			// All jobs of a new bucket are among these arrivals: its window starts empty and is complete.
-			if (kind === "bucket" && value !== null && !this.bucketIds.has(key)) this.windows.set((value as Bucket).id, new Window("empty"));
-			this.remember(kind, key, value);
+			const isNew = kind === "bucket" && value !== null && !this.bucketIds.has(key);
+			this.remember(kind, key, value as RecordMap[typeof kind] | null);
+			const id = isNew ? this.bucketIds.get(key) : undefined;
+			if (id !== undefined) this.windows.set(id, new Window("empty"));
 		}
 		for (const { id, line, bucket, rank, level, age_at, ready_at, due_at, job } of insert) {
 			this.jobs.set(id, { job, at: "job" });
@@ -107,48 +110,37 @@ export class Memory {
 	}
 
 	/** undefined: not remembered; null: known to be absent. */
-	recall(kind: RecordKind, key: string): unknown {
-		const map = this.records.get(kind);
-		const value = map?.get(key);
+	recall<K extends StandingKind>(kind: K, key: string): RecordMap[K] | null;
+	recall<K extends RecordKind>(kind: K, key: string): RecordMap[K] | null | undefined;
+	recall<K extends RecordKind>(kind: K, key: string): RecordMap[K] | null | undefined {
+		const value = this.recordsOf(kind).get(key);
 		if (value === undefined && isStanding(kind)) return null;
 		return value;
 	}
 
-	all(kind: (typeof STANDING)[number]): Map<string, unknown> {
-		return this.records.get(kind) as Map<string, unknown>;
+	/** The one record of kind `meta` with this key. */
+	meta<M extends keyof MetaMap>(key: M): MetaMap[M] | null {
+		return this.recall("meta", key) as MetaMap[M] | null;
 	}
 
-	remember(kind: RecordKind, key: string, value: unknown): void {
+	all<K extends StandingKind>(kind: K): Map<string, RecordMap[K]> {
+		return this.recordsOf(kind) as Map<string, RecordMap[K]>;
+	}
+
+	private recordsOf<K extends RecordKind>(kind: K): Map<string, RecordMap[K] | null> {
 		let map = this.records.get(kind);
 		if (!map) {
 			map = new Map();
 			this.records.set(kind, map);
 		}
+		return map as Map<string, RecordMap[K] | null>;
+	}
+
+	remember<K extends RecordKind>(kind: K, key: string, value: RecordMap[K] | null): void {
+		const map = this.recordsOf(kind);
 		if (value === null && isStanding(kind)) map.delete(key);
 		else map.set(key, value);
-		switch (kind) {
-			case "bucket":
-				this.rememberBucket(key, value as Bucket | null);
-				break;
-			case "hold":
-				set(this.holds, key, value as Hold | null);
-				break;
-			case "host":
-				set(this.hosts, key, value as HostRecord | null);
-				break;
-			case "usage":
-				set(this.usage, key, value as number | null);
-				break;
-			case "depth":
-				set(this.depth, key, value as number | null);
-				break;
-			case "ledger":
-				this.rememberLedger(key, value as Ledger | null);
-				break;
-			default:
-				// Records of the other kinds are read from `records` alone.
-				break;
-		}
+		this.mirrors[kind]?.(key, value);
 	}
 
 	private rememberBucket(key: string, value: Bucket | null): void {
@@ -194,7 +186,7 @@ export class Memory {
 	}
 }
 
-export const isStanding = (kind: RecordKind) => (STANDING as readonly string[]).includes(kind);
+export const isStanding = (kind: string): boolean => STANDING_KINDS.has(kind);
 
 function set<V>(map: Map<string, V>, key: string, value: V | null): void {
 	if (value === null) map.delete(key);

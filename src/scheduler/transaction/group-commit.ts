@@ -9,8 +9,8 @@ import {
 	Busy,
 	type EventRecord,
 	type Intent,
-	type Moved,
 	type Op,
+	type Replies,
 	StaleTransaction,
 	type Store,
 	type StoreRead,
@@ -25,6 +25,7 @@ import { cascade, runPendingWakeups } from "../waiting/wakeups.ts";
 import { Memory, STANDING } from "./cache.ts";
 import { DryRunDone, FailedAfterChange } from "./outcomes.ts";
 import { endsIn, jobsOf, type Pending, PHASES, type RunOptions, type Task, type Upkeep } from "./pending.ts";
+import type { RecordMap } from "./record-map.ts";
 import { type HighestIds, idsIn, leap, tellRestored } from "./restored.ts";
 import { Tx } from "./tx.ts";
 import { isHidden } from "./unwritten.ts";
@@ -90,7 +91,7 @@ export class Engine {
 		doubted: ReadonlySet<string>;
 		events: readonly EventRecord[];
 		heard: readonly EventRecord[];
-		asks: ReadonlyMap<string, unknown>;
+		asks: ReadonlyMap<string, RecordMap["ask"]>;
 		more: boolean;
 		due: number | null | undefined;
 	}) => void = () => {};
@@ -278,7 +279,7 @@ export class Engine {
 		try {
 			if (fresh && this.memory) for (const one of arrivals) this.memory.learn(one);
 			else {
-				const rows = (yield store.read({ read: "standing", kinds: STANDING })) as Parameters<typeof Memory.from>[0];
+				const rows = (yield store.read({ read: "standing", kinds: STANDING })) as Replies["standing"];
 				this.memory = Memory.from(rows);
 				refuseMoved(this.memory);
 			}
@@ -384,7 +385,7 @@ export class Engine {
 
 /** Refuse a store that `migrate-store` moved away: its jobs now live in the target and would run twice. */
 function refuseMoved(memory: Memory): void {
-	const moved = memory.recall("meta", "moved") as Moved | null;
+	const moved = memory.meta("moved");
 	if (moved)
 		throw new SluiceError("store", `this store was moved to ${moved.to} at ${new Date(moved.at).toISOString()}`, {
 			hint: "use that one; sluice migrate-store moves it back",

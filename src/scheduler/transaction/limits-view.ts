@@ -2,7 +2,8 @@
 
 import type { Config } from "../../core/config.ts";
 import type { HostRecord, LimitsView } from "../../core/limits-view.ts";
-import type { Memory, Pace } from "./cache.ts";
+import type { Memory } from "./cache.ts";
+import type { Pace } from "./record-map.ts";
 
 type Parts = { memory: Memory; now: number; config: Config; pace: Readonly<Pace>; host: string | undefined };
 

@@ -1,7 +1,8 @@
 // Detects a store that was restored to an earlier state while processes had seen a later one. Ids given out in between must not be given out again: only
 // its token distinguishes a run's late report from another run's, and a reader of events would take new events for old ones.
 
-import type { Ids, Memory } from "./cache.ts";
+import type { Memory } from "./cache.ts";
+import type { Ids } from "./record-map.ts";
 import type { Tx } from "./tx.ts";
 
 /** How far ids jump beyond what this process has seen: another process may have seen a little more. */
@@ -9,7 +10,7 @@ const LEAP = 10_000;
 export type HighestIds = Pick<Ids, "job" | "token" | "seq">;
 const NONE: Ids = { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 };
 
-export const idsIn = (memory: Memory): Ids => (memory.recall("meta", "ids") as Ids | null) ?? NONE;
+export const idsIn = (memory: Memory): Ids => memory.meta("ids") ?? NONE;
 
 /**
  * If the store is older than what this process has seen, raises the ids in memory (the next event writes them) and returns the ids that the store has; else
@@ -19,7 +20,7 @@ export function leap(memory: Memory, seen: HighestIds | undefined): Ids | null {
 	const found = idsIn(memory);
 	if (seen === undefined || found.seq >= seen.seq) return null;
 	const { job, token, seq } = seen;
-	memory.remember("meta", "ids", { ...found, job: job + LEAP, token: token + LEAP, seq: seq + LEAP } satisfies Ids);
+	memory.remember("meta", "ids", { ...found, job: job + LEAP, token: token + LEAP, seq: seq + LEAP });
 	return found;
 }
 

@@ -11,8 +11,9 @@ import type { ReadyJob } from "../../core/plan.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { LockLines } from "../waiting/lock-waiters.ts";
 import { Window } from "../waiting/ready-queue.ts";
-import { type Ids, isStanding, type Memory, type Pace } from "./cache.ts";
+import { isStanding, type Memory } from "./cache.ts";
 import { worldOf } from "./limits-view.ts";
+import { type Ids, type MetaMap, type Pace, type RecordMap, storedRecords } from "./record-map.ts";
 import { Records } from "./records.ts";
 
 /** `far`: the store is remote, so each read is a network round trip; prefetch what is likely to be needed next. */
@@ -72,8 +73,8 @@ export class Tx {
 		this.far = options.far;
 		this.cancelling = options.cancelling ?? false;
 		this.plainFacts = noFacts(options.now);
-		this.ids = { ...((memory.recall("meta", "ids") as Ids | null) ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
-		this.pace = { ...((memory.recall("meta", "pace") as Pace | null) ?? NO_PACE) };
+		this.ids = { ...(memory.meta("ids") ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
+		this.pace = { ...(memory.meta("pace") ?? NO_PACE) };
 	}
 
 	world(host?: string): LimitsView {
@@ -119,10 +120,7 @@ export class Tx {
 	isComing(id: number): boolean {
 		const stages = this.memory.all("stage");
 		if (stages.size === 0) return false;
-		for (const value of stages.values()) {
-			const { from, to } = value as { from: number; to: number };
-			if (id >= from && id <= to) return true;
-		}
+		for (const { from, to } of stages.values()) if (id >= from && id <= to) return true;
 		return false;
 	}
 
@@ -273,21 +271,21 @@ export class Tx {
 	// ---- records --------------------------------------------------------------------------------------------------------------------
 
 	/** Returns a record; reads it from the store if it is not in memory. */
-	*get<T>(kind: RecordKind, key: string): Op<T | null> {
+	*get<K extends RecordKind>(kind: K, key: string): Op<RecordMap[K] | null> {
 		const known = this.memory.recall(kind, key);
-		if (known !== undefined) return known as T | null;
+		if (known !== undefined) return known;
 		yield* this.fetch(kind, [key]);
-		return (this.memory.recall(kind, key) ?? null) as T | null;
+		return this.memory.recall(kind, key) ?? null;
 	}
 
-	*fetch(kind: RecordKind, keys: Iterable<string>): Op<void> {
+	*fetch<K extends RecordKind>(kind: K, keys: Iterable<string>): Op<void> {
 		const missing = [...new Set(keys)].filter((key) => this.memory.recall(kind, key) === undefined);
 		if (missing.length === 0) return;
-		const found = new Map(yield* ask({ read: "records", kind, keys: missing }));
+		const found = new Map(yield* storedRecords(kind, missing));
 		for (const key of missing) this.memory.remember(kind, key, found.get(key) ?? null);
 	}
 
-	put(kind: RecordKind, key: string, value: unknown | null): void {
+	put<K extends RecordKind>(kind: K, key: string, value: RecordMap[K] | null): void {
 		this.mutations++;
 		// `isNew` lets the store insert without looking for a row. Never for standing kinds: PostgreSQL keeps some of them outside the record table, so that one
 		// that is absent from memory may still have a row.
@@ -295,8 +293,12 @@ export class Tx {
 		this.memory.remember(kind, key, value);
 	}
 
+	putMeta<M extends keyof MetaMap>(key: M, value: MetaMap[M]): void {
+		this.put("meta", key, value);
+	}
+
 	/** Writes a record without keeping it in memory because it is large; every reader reads it from the store. */
-	putAside(kind: "output" | "reply", key: string, value: unknown | null): void {
+	putAside<K extends "output" | "reply">(kind: K, key: string, value: RecordMap[K] | null): void {
 		this.mutations++;
 		this.changes.records.push([kind, key, value]);
 	}
@@ -355,11 +357,11 @@ export class Tx {
 		this.flushedEvents = this.events.length;
 		if (this.counted.ids) {
 			this.counted.ids = false;
-			this.put("meta", "ids", { ...this.ids });
+			this.putMeta("ids", { ...this.ids });
 		}
 		if (this.counted.pace) {
 			this.counted.pace = false;
-			this.put("meta", "pace", { ...this.pace });
+			this.putMeta("pace", { ...this.pace });
 		}
 		for (const kind of ["usage", "depth"] as const) {
 			for (const key of this.counters[kind]) changes.records.push([kind, key, memory[kind].get(key) ?? null]);

@@ -8,7 +8,6 @@ import { commandLine, type Graph, type GraphEdge, type GraphNode } from "../../c
 import type { Job, JobSpec } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Tx } from "../transaction/tx.ts";
-import type { FactRecord } from "../waiting/gate-facts.ts";
 import { mustFind } from "./jobs.ts";
 
 /** Most jobs in one transaction, and in one picture. */
@@ -131,6 +130,6 @@ function* needed(tx: Tx, job: Job, artifact: string): Op<GraphEdge[]> {
 	const makers: number[] = number === undefined ? yield* ask({ read: "links", key, role: "makes", after: 0, limit: FAN }) : [number];
 	const others = makers.filter((id) => id !== job.id && !tx.isComing(id));
 	if (others.length > 0) return others.map((to) => ({ from: job.id, to, artifact }));
-	const fact = yield* tx.get<FactRecord>("fact", key);
+	const fact = yield* tx.get("fact", key);
 	return [{ from: job.id, to: null, artifact, state: fact?.value === true ? "present" : "missing" }];
 }

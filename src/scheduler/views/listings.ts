@@ -1,16 +1,14 @@
 // Lookups and lists for people: names, locks, batches, artifacts, the newest event.
 
 import type { ArtifactView, BatchView, LockView } from "../../contracts/scheduler.ts";
-import { ask, type Op } from "../../contracts/store.ts";
+import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { jobNamed, nearestName } from "../operations/names.ts";
 import { runningJobs } from "../operations/upkeep.ts";
-import type { Ids } from "../transaction/cache.ts";
+import { storedRecords } from "../transaction/record-map.ts";
 import type { Tx } from "../transaction/tx.ts";
-import type { FactRecord, Reservation } from "../waiting/gate-facts.ts";
-import { holdersIn, type LockRecord } from "../waiting/lock-reads.ts";
-import type { BatchRecord } from "../waiting/park.ts";
+import { holdersIn } from "../waiting/lock-reads.ts";
 import { mustFind } from "./jobs.ts";
 
 export function* find(tx: Tx, name: string): Op<number> {
@@ -25,32 +23,27 @@ export function* find(tx: Tx, name: string): Op<number> {
 
 export function* locks(tx: Tx): Op<LockView[]> {
 	const views = new Map<string, LockView>();
-	for (const [, key, value] of yield* ask({ read: "standing", kinds: ["lock"] })) {
-		const holders = holdersIn(value as LockRecord);
+	for (const [key, record] of yield* storedRecords("lock")) {
+		const holders = holdersIn(record);
 		views.set(key, { key, holders: holders.map(([job, mode]) => ({ job, mode })), reserved_for: null });
 	}
 	for (const job of yield* runningJobs(tx))
 		for (const { key, mode } of job.locks ?? [])
 			if (!views.has(key)) views.set(key, { key, holders: [{ job: job.id, mode }], reserved_for: null });
-	for (const [key, value] of tx.memory.all("reserve")) {
+	for (const [key, { job }] of tx.memory.all("reserve")) {
 		const view = views.get(key) ?? { key, holders: [], reserved_for: null };
-		views.set(key, { ...view, reserved_for: (value as Reservation).job });
+		views.set(key, { ...view, reserved_for: job });
 	}
 	return [...views.values()].sort(by("key"));
 }
 
 export function* batches(): Op<BatchView[]> {
-	const rows = yield* ask({ read: "standing", kinds: ["batch"] });
-	return rows
-		.map(([, name, value]) => {
-			const { open, total, owned } = value as BatchRecord;
-			return { name, open, total, owned: owned === true };
-		})
-		.sort(by("name"));
+	const rows = yield* storedRecords("batch");
+	return rows.map(([name, { open, total, owned }]) => ({ name, open, total, owned: owned === true })).sort(by("name"));
 }
 
 export function* closeBatch(tx: Tx, name: string): Op<BatchView> {
-	const record = yield* tx.get<BatchRecord>("batch", name);
+	const record = yield* tx.get("batch", name);
 	if (!record) {
 		const names = (yield* batches()).map((one) => one.name);
 		const guess = nearest(name, names);
@@ -61,18 +54,17 @@ export function* closeBatch(tx: Tx, name: string): Op<BatchView> {
 	}
 	const { open, total, owned } = record;
 	if (owned) {
-		tx.put("batch", name, { open, total } satisfies BatchRecord);
+		tx.put("batch", name, { open, total });
 		if (open === 0) tx.event("batch_closed", null, { batch: name, total });
 	}
 	return { name, open, total, owned: false };
 }
 
 export function* artifacts(): Op<ArtifactView[]> {
-	const rows = yield* ask({ read: "standing", kinds: ["fact"] });
+	const rows = yield* storedRecords("fact");
 	return rows
-		.flatMap(([, key, record]) => {
+		.flatMap(([key, { value, error, at }]) => {
 			if (!key.startsWith("artifact:")) return [];
-			const { value, error, at } = record as FactRecord;
 			// Artifacts of a repo end in `@repo`. A repo is a label: it has no slash and no colon.
 			const [, artifact = "", repo] = /^artifact:(.*?)(?:@([\p{L}\p{N}_.+-]+))?$/su.exec(key) ?? [];
 			return [{ artifact, repo: repo ?? null, present: typeof value === "boolean" ? value : null, observed_at: at, error: error ?? null }];
@@ -82,7 +74,7 @@ export function* artifacts(): Op<ArtifactView[]> {
 
 export function* lastEvent(tx: Tx): Op<number> {
 	yield* [];
-	return (tx.memory.recall("meta", "ids") as Ids | null)?.seq ?? 0;
+	return tx.memory.meta("ids")?.seq ?? 0;
 }
 
 const by =

@@ -18,8 +18,8 @@ import { FACT_GATES } from "../../core/gates/job-gates.ts";
 import { locks } from "../../core/gates/locks.ts";
 import { isMerging, isTerminal, type Job, type Lock, type Status } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { fetchHolders, holdersIn, type LockRecord } from "./lock-reads.ts";
-import type { ChainRecord } from "./park.ts";
+import { progressOf } from "./continuation.ts";
+import { fetchHolders, holdersIn } from "./lock-reads.ts";
 
 /** What is known of a fact. `asked`: a host should probe it; until it answers, the value is in doubt. */
 export type FactRecord = { value?: unknown; error?: string; at: number; asked?: true };
@@ -59,7 +59,7 @@ export function* factsOf(tx: Tx, job: Job, which: "all" | "next" | Edges = "next
 	if (job.item !== undefined) {
 		const [item] = yield* observed(tx, [itemKey(job.item)]);
 		if (item) facts.item = item;
-		if ((yield* tx.get<ChainRecord>("chain", job.item))?.begun) facts.chain_begun = true;
+		if ((yield* tx.get("chain", job.item))?.begun) facts.chain_begun = true;
 	}
 	if (job.pinned_head) {
 		const [head] = yield* observed(tx, [headKey(job)]);
@@ -73,7 +73,7 @@ function* observed(tx: Tx, keys: readonly string[]): Op<ObservedFact[]> {
 	yield* tx.fetch("fact", keys);
 	const found: ObservedFact[] = [];
 	for (const key of keys) {
-		const fact = yield* tx.get<FactRecord>("fact", key);
+		const fact = yield* tx.get("fact", key);
 		if (!fact || (fact.asked && fact.value === undefined && fact.error === undefined)) {
 			if (!fact && isProbed(key)) wantFact(tx, key);
 			found.push(undefined);
@@ -84,13 +84,13 @@ function* observed(tx: Tx, keys: readonly string[]): Op<ObservedFact[]> {
 
 /** Records durably that a host should probe the fact: after a restart the probe is requested again. */
 export function wantFact(tx: Tx, key: string): void {
-	tx.put("fact", key, { at: tx.now, asked: true } satisfies FactRecord);
+	tx.put("fact", key, { at: tx.now, asked: true });
 	tx.probes.add(key);
 }
 
 /** Discards the known value of a fact, and the result of a probe that is under way. */
 export function* doubtFact(tx: Tx, key: string): Op<void> {
-	if (yield* tx.get<FactRecord>("fact", key)) wantFact(tx, key);
+	if (yield* tx.get("fact", key)) wantFact(tx, key);
 	else tx.doubted.add(key);
 }
 
@@ -110,7 +110,7 @@ function* neededArtifact(tx: Tx, artifact: string, job: Job): Op<NeededArtifact>
 	// The patch of a job counts only when the job has ended: while the job runs again, the patch of an earlier attempt is out of date.
 	if (number !== undefined && producers.some((status) => !isTerminal(status))) return { artifact, present: false, producers };
 	if (!isProbed(key)) {
-		const fact = yield* tx.get<FactRecord>("fact", key);
+		const fact = yield* tx.get("fact", key);
 		return { artifact, present: fact?.value === true, producers, ...(fact ? { observed_at: fact.at } : {}) };
 	}
 	const [fact] = yield* observed(tx, [key]);
@@ -178,7 +178,7 @@ function* nextPredecessor(tx: Tx, job: Job): Op<Predecessor[]> {
 
 /** Whether `pred` has ended but its cascade has not reached `job` yet, so that their edge is still to be counted down. */
 export function isUnsettled(tx: Tx, pred: number, job: number): boolean {
-	const cursor = tx.memory.recall("settle", `edges/${pred}`) as { after: number } | null;
+	const cursor = progressOf(tx, { do: "edges", of: pred });
 	return tx.unsettled.has(pred) || (cursor !== null && job > cursor.after);
 }
 
@@ -200,7 +200,7 @@ export function* lockStates(tx: Tx, keys: readonly string[]): Op<(key: string) =
 	yield* fetchHolders(tx, keys);
 	const states = new Map<string, LockState>();
 	for (const key of keys) {
-		const holders = holdersIn(tx.memory.recall("lock", key) as LockRecord | null).map(([job, mode]) => ({ job, mode }));
+		const holders = holdersIn(tx.memory.recall("lock", key) ?? null).map(([job, mode]) => ({ job, mode }));
 		const reserved = yield* reservedFor(tx, key);
 		states.set(key, reserved ? { holders, reserved: reserved.job, reserved_mode: reserved.mode } : { holders });
 	}
@@ -209,7 +209,7 @@ export function* lockStates(tx: Tx, keys: readonly string[]): Op<(key: string) =
 
 /** The reservation of a key, as long as nothing but locks keeps its job from starting. */
 function* reservedFor(tx: Tx, key: string): Op<Reservation | undefined> {
-	const reservation = tx.memory.recall("reserve", key) as Reservation | null;
+	const reservation = tx.memory.recall("reserve", key);
 	if (!reservation) return undefined;
 	const job = yield* tx.find(reservation.job);
 	return job && !isHeldBack(tx, job) ? reservation : undefined;

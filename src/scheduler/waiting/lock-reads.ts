@@ -76,7 +76,7 @@ function learnHolders(memory: Memory, keys: Iterable<string>, { records, wants }
 	for (const key of keys) {
 		if (memory.recall("lock", key) !== undefined) continue;
 		const record = written.get(key);
-		if (record !== undefined) memory.remember("lock", key, { holders: holdersIn(record) } satisfies LockRecord);
+		if (record !== undefined) memory.remember("lock", key, { holders: holdersIn(record) });
 		else if (running.has(key) || wants.length < limit) memory.remember("lock", key, running.get(key) ?? null);
 	}
 }

@@ -5,13 +5,15 @@
 // one of them takes the key, the rest are parked on it again. A release thus wakes a few waiters, never all.
 
 import { ask, type LinkRole, type LinkRow, type Op } from "../../contracts/store.ts";
+import { at } from "../../core/errors.ts";
 import { lockLine, obstacle } from "../../core/gates/locks.ts";
 import { isWaiting, type Job, type Lock, type LockMode } from "../../core/job.ts";
 import { priorityAt } from "../../core/order.ts";
 import type { ReadyJob } from "../../core/plan.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { continueLater } from "./continuation.ts";
 import { isHeldBack, lockStates, type Reservation } from "./gate-facts.ts";
-import { fetchHolders, type Holders, holdersIn, type LockRecord } from "./lock-reads.ts";
+import { fetchHolders, type Holders, holdersIn } from "./lock-reads.ts";
 import { reevaluate, setDue } from "./park.ts";
 
 /** Ready jobs evicted, or shared waiters woken, in one transaction; a `settle` record continues with the rest in the next ones. */
@@ -26,7 +28,7 @@ export function takeAtOnce(tx: Tx, job: Job): boolean {
 	if (memory.all("reserve").size > 0) return false;
 	for (const lock of job.locks ?? [])
 		if (lock.mode !== "exclusive" || memory.recall("lock", lock.key) !== null || !concernsNobody(tx, job, lock)) return false;
-	for (const { key } of job.locks ?? []) memory.remember("lock", key, job.id satisfies LockRecord);
+	for (const { key } of job.locks ?? []) memory.remember("lock", key, job.id);
 	return true;
 }
 
@@ -34,7 +36,7 @@ export function* takeLocks(tx: Tx, job: Job): Op<void> {
 	let kept: Map<string, Reservation> | undefined;
 	for (const { key, mode } of job.locks ?? []) {
 		const holders = yield* holdersOf(tx, key);
-		tx.put("lock", key, { holders: [...holders, [job.id, mode]] } satisfies LockRecord);
+		tx.put("lock", key, { holders: [...holders, [job.id, mode]] });
 		const reservation = reservationOf(tx, key);
 		if (reservation?.job !== job.id) continue;
 		kept ??= new Map();
@@ -62,7 +64,7 @@ export function* releaseLocks(tx: Tx, job: Job): Op<void> {
 
 function* holdersOf(tx: Tx, key: string): Op<Holders> {
 	yield* fetchHolders(tx, [key]);
-	return holdersIn(tx.memory.recall("lock", key) as LockRecord | null);
+	return holdersIn(tx.memory.recall("lock", key) ?? null);
 }
 
 /** True if no other ready or waiting job is affected when `job` takes this lock. */
@@ -139,12 +141,12 @@ function* waitingBuckets(tx: Tx, key: string, mode: LockMode): Op<number[]> {
 
 /** A job took or reserved the key in this mode: the ready jobs that can no longer take it are parked on it again. */
 function* evict(tx: Tx, key: string, mode: LockMode): Op<void> {
-	yield* evictFirst(tx, `evict/${key}`, yield* wantingJobs(tx, key, SOME + 1));
-	if (mode === "exclusive") yield* evictFirst(tx, `evict_shared/${key}`, yield* sharingJobs(tx, key, SOME + 1));
+	yield* evictFirst(tx, "evict", key, yield* wantingJobs(tx, key, SOME + 1));
+	if (mode === "exclusive") yield* evictFirst(tx, "evict_shared", key, yield* sharingJobs(tx, key, SOME + 1));
 }
 
-function* evictFirst(tx: Tx, note: string, wanting: readonly number[]): Op<void> {
-	if (wanting.length > SOME) tx.put("settle", note, { after: wanting[SOME - 1] as number });
+function* evictFirst(tx: Tx, rest: "evict" | "evict_shared", key: string, wanting: readonly number[]): Op<void> {
+	if (wanting.length > SOME) continueLater(tx, { do: rest, of: key, after: at(wanting, SOME - 1) });
 	yield* putBack(tx, wanting.slice(0, SOME));
 }
 
@@ -176,7 +178,7 @@ export const isOverdue = (tx: Tx, job: Job): boolean => {
 export function* evictMore(tx: Tx, key: string, mode: LockMode, after: number): Op<number | null> {
 	const wanting = yield* ask({ read: "links", key, role: ROLE[mode], after, limit: SOME });
 	yield* putBack(tx, wanting);
-	return wanting.length < SOME ? null : (wanting[SOME - 1] as number);
+	return wanting.length < SOME ? null : at(wanting, SOME - 1);
 }
 
 /**
@@ -191,7 +193,7 @@ export function* wakeLockWaiters(tx: Tx, key: string): Op<void> {
 		if (isOverdue(tx, first)) yield* reserve(tx, first);
 	}
 	yield* wakeExclusive(tx, key);
-	if (!(yield* wakeShared(tx, key))) tx.put("settle", `pump/${key}`, { after: 0 });
+	if (!(yield* wakeShared(tx, key))) continueLater(tx, { do: "pump", of: key, after: 0 });
 }
 
 function* firstIn(tx: Tx, line: string, bucket: number, below: { rank: number; level: number } | undefined): Op<ReadyJob | undefined> {
@@ -332,11 +334,10 @@ export function* reserve(tx: Tx, job: Job): Op<void> {
 		if (kept?.job === job.id) continue;
 		if (kept) {
 			const next = kept.next ?? [];
-			if (!next.includes(job.id) && next.length < SOME)
-				tx.put("reserve", lock.key, { ...kept, next: [...next, job.id] } satisfies Reservation);
+			if (!next.includes(job.id) && next.length < SOME) tx.put("reserve", lock.key, { ...kept, next: [...next, job.id] });
 			return;
 		}
-		tx.put("reserve", lock.key, { job: job.id, since: tx.now, mode: lock.mode } satisfies Reservation);
+		tx.put("reserve", lock.key, { job: job.id, since: tx.now, mode: lock.mode });
 		tx.event("reserved", job.id, { key: lock.key });
 		const heldAlone = states(lock.key).holders.some((holder) => holder.mode === "exclusive");
 		if (heldAlone) return;
@@ -344,7 +345,7 @@ export function* reserve(tx: Tx, job: Job): Op<void> {
 	}
 }
 
-const reservationOf = (tx: Tx, key: string) => tx.memory.recall("reserve", key) as Reservation | null;
+const reservationOf = (tx: Tx, key: string) => tx.memory.recall("reserve", key);
 
 /** Drops the reservation of a key. Returns the jobs that were queued to reserve it next. */
 function unreserve(tx: Tx, key: string, job: number): number[] | undefined {
@@ -362,15 +363,14 @@ function* passOn(tx: Tx, key: string, next: number[] = []): Op<void> {
 		yield* reserve(tx, job);
 		const kept = reservationOf(tx, key);
 		if (kept?.job !== id) continue;
-		tx.put("reserve", key, { ...kept, next: next.slice(index + 1) } satisfies Reservation);
+		tx.put("reserve", key, { ...kept, next: next.slice(index + 1) });
 		return;
 	}
 }
 
 /** Drops the reservations of jobs that something other than locks keeps from starting: their keys would lie idle. */
 export function* dropIdleReservations(tx: Tx): Op<void> {
-	const reservations = [...tx.memory.all("reserve")] as [string, Reservation][];
-	for (const [key, { job: id }] of reservations) {
+	for (const [key, { job: id }] of [...tx.memory.all("reserve")]) {
 		const job = yield* tx.find(id);
 		if (job && isWaiting(job.status) && !isHeldBack(tx, job)) continue;
 		yield* passOn(tx, key, unreserve(tx, key, id));

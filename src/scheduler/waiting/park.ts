@@ -22,6 +22,7 @@ import { countSerial, uncountSerial } from "../limits/backlog.ts";
 import { returnName } from "../operations/names.ts";
 import { tellWaiters } from "../operations/waits.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { wakeByFact } from "./continuation.ts";
 import { doubtFact, factsOf, plainFacts } from "./gate-facts.ts";
 import { giveUpReservations, unwant, wakeLockWaiters, want } from "./locks.ts";
 
@@ -220,18 +221,18 @@ export function joinChain(before: ChainRecord | null, job: Job): ChainRecord {
  * the item.
  */
 export function* beginChain(tx: Tx, { item, chain }: Job): Op<void> {
-	const known = item === undefined ? null : yield* tx.get<ChainRecord>("chain", item);
+	const known = item === undefined ? null : yield* tx.get("chain", item);
 	if (!known || item === undefined || known.chain !== chain || known.begun) return;
-	tx.put("chain", item, { ...known, begun: true } satisfies ChainRecord);
-	if (known.open > 1) tx.put("settle", `fact/${itemKey(item)}`, { after: 0 });
+	tx.put("chain", item, { ...known, begun: true });
+	if (known.open > 1) wakeByFact(tx, itemKey(item));
 }
 
 /** Takes an ended job out of its item's chain. The item is free when the chain has no open job left. */
 function* leaveChain(tx: Tx, job: Job, item: string): Op<void> {
-	const chain = yield* tx.get<ChainRecord>("chain", item);
+	const chain = yield* tx.get("chain", item);
 	if (!chain || chain.chain !== job.chain) return;
 	const jobs = openJobs(chain).filter((id) => id !== job.id);
-	tx.put("chain", item, chain.open > 1 ? ({ ...chain, open: chain.open - 1, jobs } satisfies ChainRecord) : null);
+	tx.put("chain", item, chain.open > 1 ? { ...chain, open: chain.open - 1, jobs } : null);
 }
 
 /** An apply that goes in by pieces. `at`: when the process that applies it last wrote. `batches`: the batches that it adds jobs to. */
@@ -244,7 +245,7 @@ export type BatchRecord = { open: number; total: number; owned?: true };
  * ended, unless its caller owns it.
  */
 export function* countBatch(tx: Tx, batch: string, how: "added" | "again" | "ended", owned = false): Op<void> {
-	const before = (yield* tx.get<BatchRecord>("batch", batch)) ?? { open: 0, total: 0 };
+	const before = (yield* tx.get("batch", batch)) ?? { open: 0, total: 0 };
 	const open = before.open + (how === "ended" ? -1 : 1);
 	const after: BatchRecord = {
 		...before,
@@ -258,9 +259,9 @@ export function* countBatch(tx: Tx, batch: string, how: "added" | "again" | "end
 
 /** Appends `batch_closed` for each batch that has no open job at the end of the transaction and gets no more from an apply that is still coming in. */
 export function* closeBatches(tx: Tx): Op<void> {
-	const coming = new Set([...tx.memory.all("stage").values()].flatMap((stage) => (stage as Stage).batches ?? []));
+	const coming = new Set([...tx.memory.all("stage").values()].flatMap((stage) => stage.batches ?? []));
 	for (const batch of tx.closing) {
-		const record = yield* tx.get<BatchRecord>("batch", batch);
+		const record = yield* tx.get("batch", batch);
 		if (record?.open === 0 && record.total > 0 && !record.owned && !coming.has(batch))
 			tx.event("batch_closed", null, { batch, total: record.total });
 	}
@@ -277,7 +278,7 @@ export function* doubtProducts(tx: Tx, job: Job): Op<void> {
 		if (isProbed(key)) {
 			yield* doubtFact(tx, key);
 		} else if (!isMarker(artifact)) continue;
-		tx.put("settle", `fact/${key}`, { after: 0 });
+		wakeByFact(tx, key);
 		tx.stirred = true;
 	}
 }
@@ -288,5 +289,5 @@ export function* doubtProducts(tx: Tx, job: Job): Op<void> {
 export function* tellAwaiting(tx: Tx, job: Job): Op<void> {
 	const patch = `artifact:patch:${job.id}`;
 	yield* doubtFact(tx, patch);
-	for (const key of [`artifact:job:${job.id}`, patch]) tx.put("settle", `fact/${key}`, { after: 0 });
+	for (const key of [`artifact:job:${job.id}`, patch]) wakeByFact(tx, key);
 }

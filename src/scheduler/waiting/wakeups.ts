@@ -1,36 +1,23 @@
 // Re-evaluates the jobs that a change concerns: dependents of an ended job, jobs linked to a fact, jobs of a batch. Work that does not fit into one
-// transaction leaves a durable continuation (record `settle`), which the next transactions go on with piece by piece.
-//
-//   continuation        each piece does this to the next jobs
-//   edges/<pred>        re-evaluates dependents of an ended job
-//   merge/<pred>        re-evaluates dependents of a job whose merge ended
-//   fact/<key>          re-evaluates jobs linked to a fact
-//   evict/<key>         parks ready jobs that want a lock exclusively and can no longer take it
-//   evict_shared/<key>  parks ready jobs that want a lock shared and can no longer take it
-//   pump/<key>          wakes shared waiters of a lock
-//   batch/<name>        re-evaluates jobs of a batch that was held or released
-//   rekey               recomputes the level, after the order's settings changed
-//   host/<name>         ends runs of a lost host
-//   cancel/<n>          ends jobs of one cancel
-//   stage/<id>          removes jobs of an apply that was cut off
+// transaction leaves a durable continuation, which the next transactions go on with piece by piece: table in continuation.ts.
 
 import { ask, type Op } from "../../contracts/store.ts";
+import { at } from "../../core/errors.ts";
 import { fits } from "../../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { uncountSerial } from "../limits/backlog.ts";
-import { type CancelNote, cancelMore } from "../operations/cancel.ts";
+import { cancelMore } from "../operations/cancel.ts";
 import { loseRuns } from "../operations/hosts.ts";
 import { dropName } from "../operations/names.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { type Continuation, continuationOf, continueLater, dropContinuation } from "./continuation.ts";
 import { evictMore, isOverdue, reserveAll, wakeShared } from "./locks.ts";
-import { type BatchRecord, endJob, reevaluate, type Stage } from "./park.ts";
+import { endJob, reevaluate } from "./park.ts";
 
 const PIECE = 200;
 /** Maximum number of dependents that one transaction re-evaluates because other jobs ended; at about 50 µs each this stays well under 50 ms. */
 const CASCADE = 500;
-
-type Note = { after: number };
 
 /** Re-evaluates the dependents of all jobs that ended in this transaction, and of jobs that end as a result. */
 export function* cascade(tx: Tx): Op<void> {
@@ -44,7 +31,7 @@ export function* cascade(tx: Tx): Op<void> {
 
 /** Leaves the dependents of `pred` with ids above `after` to the next transactions. */
 function later(tx: Tx, pred: Job, after: number): void {
-	tx.put("settle", `edges/${pred.id}`, { after } satisfies Note);
+	continueLater(tx, { do: "edges", of: pred.id, after });
 	tx.unsettled.delete(pred.id);
 }
 
@@ -52,14 +39,11 @@ function* tellAll(tx: Tx, preds: Job[], limit: number): Op<number> {
 	const edges = yield* ask({ read: "fan", preds: preds.map((pred) => pred.id), limit });
 	yield* tx.load(edges.map((edge) => edge.job));
 	const last = edges.length === limit ? edges[edges.length - 1] : undefined;
-	let at = 0;
+	let next = 0;
 	for (const pred of [...preds].sort((a, b) => a.id - b.id)) {
 		// `limit` cut the answer off at this predecessor or before it.
 		const cut = last && pred.id >= last.pred;
-		for (; at < edges.length && edges[at]?.pred === pred.id; at++) {
-			const edge = edges[at] as (typeof edges)[number];
-			yield* tell(tx, pred, edge.job, edge.policy);
-		}
+		for (let edge = edges[next]; edge?.pred === pred.id; edge = edges[++next]) yield* tell(tx, pred, edge.job, edge.policy);
 		if (cut) later(tx, pred, pred.id === last.pred ? last.job : 0);
 		tx.unsettled.delete(pred.id);
 	}
@@ -95,10 +79,10 @@ function* tell(tx: Tx, pred: Job, id: number, policy: Policy): Op<void> {
 }
 
 /** Applies the end or the merge of a predecessor to its next dependents. Returns the last id that was processed, or null when there are no more. */
-function* tellSome(tx: Tx, pred: Job, after: number, news: "end" | "merge"): Op<number | null> {
+function* tellSome(tx: Tx, pred: Job, after: number, news: "edges" | "merge"): Op<number | null> {
 	const edges = yield* ask({ read: "edges", pred: pred.id, after, limit: PIECE });
 	yield* tx.load(edges.map((edge) => edge.job));
-	for (const { job, policy } of edges) if (news === "end" || policy === "merged") yield* tell(tx, pred, job, policy);
+	for (const { job, policy } of edges) if (news === "edges" || policy === "merged") yield* tell(tx, pred, job, policy);
 	const last = edges[edges.length - 1];
 	return edges.length < PIECE || !last ? null : last.job;
 }
@@ -108,51 +92,51 @@ const PIECES = 8;
 
 /** Runs the next pieces of the open continuations, and of the continuations that these create. Returns whether any is left. */
 export function* runPendingWakeups(tx: Tx): Op<boolean> {
-	const notes = tx.memory.all("settle");
-	for (let left = PIECES; left > 0 && notes.size > 0; )
-		for (const [key, value] of [...notes]) {
+	const open = tx.memory.all("settle");
+	for (let left = PIECES; left > 0 && open.size > 0; )
+		for (const [key, state] of [...open]) {
 			if (left <= 0) break;
+			const work = continuationOf(key, state);
+			if (work === null) {
+				tx.put("settle", key, null);
+				continue;
+			}
 			// One piece of a cancel already ends as many jobs as one transaction should.
-			left -= key.startsWith("cancel/") ? PIECES : 1;
-			const next = yield* piece(tx, key, value as Note);
-			tx.put("settle", key, next === null ? null : { ...(value as Note), after: next });
+			left -= work.do === "cancel" ? PIECES : 1;
+			const next = yield* piece(tx, work);
+			if (next === null) dropContinuation(tx, work);
+			else continueLater(tx, { ...work, after: next });
 			yield* cascade(tx);
 		}
-	return notes.size > 0;
+	return open.size > 0;
 }
 
-function* piece(tx: Tx, note: string, value: Note): Op<number | null> {
-	const slash = note.indexOf("/");
-	const subject = note.slice(slash + 1);
-	switch (slash < 0 ? note : note.slice(0, slash)) {
-		case "edges": {
-			const pred = yield* tx.find(Number(subject));
-			return pred ? yield* tellSome(tx, pred, value.after, "end") : null;
-		}
+/** Does the next piece. Returns how far it has got, or null when nothing is left. */
+function* piece(tx: Tx, work: Continuation): Op<number | null> {
+	switch (work.do) {
+		case "edges":
 		case "merge": {
-			const pred = yield* tx.find(Number(subject));
-			return pred ? yield* tellSome(tx, pred, value.after, "merge") : null;
+			const pred = yield* tx.find(work.of);
+			return pred ? yield* tellSome(tx, pred, work.after, work.do) : null;
 		}
 		case "fact":
-			return yield* decideLinked(tx, subject, value.after);
+			return yield* decideLinked(tx, work.of, work.after);
 		case "evict":
-			return yield* evictMore(tx, subject, "exclusive", value.after);
+			return yield* evictMore(tx, work.of, "exclusive", work.after);
 		case "evict_shared":
-			return yield* evictMore(tx, subject, "shared", value.after);
+			return yield* evictMore(tx, work.of, "shared", work.after);
 		case "pump":
-			return (yield* wakeShared(tx, subject)) ? null : 0;
+			return (yield* wakeShared(tx, work.of)) ? null : 0;
 		case "batch":
-			return yield* decideBatch(tx, subject, value.after);
+			return yield* decideBatch(tx, work.of, work.after);
 		case "rekey":
-			return yield* rekey(tx, value.after);
+			return yield* rekey(tx, work.after);
 		case "host":
-			return yield* loseRuns(tx, subject, value as Note & { before: number });
+			return yield* loseRuns(tx, work.of, work);
 		case "cancel":
-			return yield* cancelMore(tx, value as CancelNote);
+			return yield* cancelMore(tx, work);
 		case "stage":
-			return yield* unstage(tx, value as Note & { from: number; to: number });
-		default:
-			return null;
+			return yield* unstage(tx, work);
 	}
 }
 
@@ -163,7 +147,7 @@ function* decideLinked(tx: Tx, key: string, after: number): Op<number | null> {
 		const job = tx.peek(id);
 		if (job && isWaiting(job.status)) yield* reevaluate(tx, job);
 	}
-	return ids.length < PIECE ? null : (ids[PIECE - 1] as number);
+	return ids.length < PIECE ? null : at(ids, PIECE - 1);
 }
 
 /** Re-evaluates the next waiting jobs of a batch that was held or released. */
@@ -173,7 +157,7 @@ function* decideBatch(tx: Tx, batch: string, after: number): Op<number | null> {
 		const job = yield* tx.find(id);
 		if (job && isWaiting(job.status)) yield* reevaluate(tx, job);
 	}
-	return stored.length < PIECE ? null : (stored[PIECE - 1] as Job).id;
+	return stored.length < PIECE ? null : at(stored, PIECE - 1).id;
 }
 
 /** Recomputes level and order of the next waiting jobs after the order's settings changed. */
@@ -199,11 +183,11 @@ function* rekey(tx: Tx, after: number): Op<number | null> {
 function* uncount(tx: Tx, job: Job): Op<void> {
 	const root = job.path?.[0];
 	if (root !== undefined) {
-		const family = yield* tx.get<number>("family", String(root));
+		const family = yield* tx.get("family", String(root));
 		if (family !== null) tx.put("family", String(root), family > 1 ? family - 1 : null);
 	}
 	if (job.batch === undefined) return;
-	const batch = yield* tx.get<BatchRecord>("batch", job.batch);
+	const batch = yield* tx.get("batch", job.batch);
 	if (!batch) return;
 	const total = batch.total - 1;
 	const open = batch.open - (isWaiting(job.status) ? 1 : 0);
@@ -211,8 +195,8 @@ function* uncount(tx: Tx, job: Job): Op<void> {
 }
 
 /** Removes the next jobs of an apply that was never completed, as if it had not begun. */
-function* unstage(tx: Tx, value: Note & { from: number; to: number }): Op<number | null> {
-	const ids = yield* ask({ read: "range", from: value.from, to: value.to, limit: PIECE });
+function* unstage(tx: Tx, { from, to }: { from: number; to: number }): Op<number | null> {
+	const ids = yield* ask({ read: "range", from, to, limit: PIECE });
 	for (const id of ids) {
 		const job = yield* tx.find(id);
 		if (job) yield* dropName(tx, job);
@@ -226,7 +210,7 @@ function* unstage(tx: Tx, value: Note & { from: number; to: number }): Op<number
 		tx.forget(id);
 	}
 	if (ids.length === PIECE) return 0;
-	for (const batch of (tx.memory.recall("stage", String(value.from)) as Stage | null)?.batches ?? []) tx.closing.add(batch);
-	tx.put("stage", String(value.from), null);
+	for (const batch of tx.memory.recall("stage", String(from))?.batches ?? []) tx.closing.add(batch);
+	tx.put("stage", String(from), null);
 	return null;
 }

@@ -5,6 +5,7 @@ import { AGENT_STATUSES, type AgentStatus, type Item } from "../../contracts/sou
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { nearest } from "../../core/input/nearest.ts";
+import { isOneOf } from "../../core/text/one-of.ts";
 import { type CardText, oneLine, titleOf, withoutHistory } from "./front-matter.ts";
 
 export const FOLDERS = ["backlog", "in-progress", "done"] as const;
@@ -73,7 +74,7 @@ function flag(fields: Record<string, unknown>, key: string): boolean {
 /** Accepts `canceled` and `cancelled`. */
 function statusOf(word: string): AgentStatus | "" {
 	const status = word === "cancelled" ? "canceled" : word;
-	if (status === "" || (AGENT_STATUSES as readonly string[]).includes(status)) return status as AgentStatus | "";
+	if (status === "" || isOneOf(status, AGENT_STATUSES)) return status;
 	const guess = nearest(status, AGENT_STATUSES);
 	throw new SluiceError("invalid", `agent_status: must be one of ${AGENT_STATUSES.join(", ")}, not ${check.shown(word)}`, {
 		field: "agent_status",
