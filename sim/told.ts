@@ -3,7 +3,7 @@
 
 import type { OpenOptions, Scheduler } from "../src/contracts/scheduler.ts";
 import type { Arrivals, Begun, Changes, Store } from "../src/contracts/store.ts";
-import { lockOfLine } from "../src/core/gates/locks.ts";
+import { isOnLock } from "../src/core/parked.ts";
 import { createScheduler } from "../src/scheduler/library/index.ts";
 import { checkOpen } from "../src/scheduler/library/input.ts";
 import { onlyAdds } from "../src/stores/postgres/news.ts";
@@ -74,7 +74,7 @@ export class Notices {
 	private note(arrivals: readonly Arrivals[]): void {
 		this.marks.hit("told:arrivals");
 		if (arrivals.length > 1) this.marks.hit("told:several");
-		if (arrivals.some(({ insert }) => insert.some(({ line }) => lockOfLine(line) !== undefined))) this.marks.hit("told:waits-for-lock");
+		if (arrivals.some(({ insert }) => insert.some(({ line }) => isOnLock(line)))) this.marks.hit("told:waits-for-lock");
 	}
 }
 

@@ -13,6 +13,7 @@ import {
 	type StoreRead,
 } from "../src/contracts/store.ts";
 import { type Job, POLICIES, type Status, TERMINAL, WAITING } from "../src/core/job.ts";
+import type { Parked } from "../src/core/parked.ts";
 import type { ReadyJob } from "../src/core/plan.ts";
 import { makeJob } from "./make/job.ts";
 import { isLong } from "./make/long.ts";
@@ -81,7 +82,7 @@ function fits(job: Job, filter: ListFilter): boolean {
 }
 
 /** Those that run are in none. */
-const inThe = (line: string, tables: Tables) => tables.job.filter((row) => row.line === line && line !== "run");
+const inThe = (line: Parked, tables: Tables) => tables.job.filter((row) => row.line === line && line !== "run");
 
 function naive(tables: Tables, request: StoreRead): unknown {
 	switch (request.read) {
@@ -249,7 +250,7 @@ const inOrder = (one: unknown): string =>
 
 // ---- makers -------------------------------------------------------------------------------------------------------------------------
 
-const LINES = ["", "time", "after", "lock:ä/🙂", "run"];
+const LINES: Parked[] = ["", "time", "after", "lock:shared:ä/🙂", "run"];
 const LANES = ["default", "code"];
 const KEYS = ["a", "b/ä", "🙂", "'; DROP TABLE job; --", '{"k":1}', "%_", ""];
 const KINDS: RecordKind[] = ["meta", "fact", "lock", "name"];
@@ -257,8 +258,8 @@ const ROLES: LinkRole[] = ["needs", "makes", "wants", "shares", "named"];
 
 /** Columns say what the document says. */
 export const makeRow = (job: Job, more: Partial<Omit<JobRow, "job">> = {}): JobRow => {
-	const { id, line, bucket, status, lane, batch = null, due_at } = { ...job, ...more };
-	const document: Job = { ...job, line, bucket, status };
+	const { id, parked_on: line, bucket, status, lane, batch = null, due_at } = { ...job, ...more };
+	const document: Job = { ...job, parked_on: line, bucket, status };
 	if (typeof due_at === "number") document.due_at = due_at;
 	return {
 		id,
@@ -267,7 +268,7 @@ export const makeRow = (job: Job, more: Partial<Omit<JobRow, "job">> = {}): JobR
 		rank: 0,
 		level: 0,
 		age_at: 0,
-		ready_at: job.line === "" ? 0 : null,
+		ready_at: job.parked_on === "" ? 0 : null,
 		status,
 		lane,
 		batch,
@@ -298,7 +299,7 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 			...JSON.parse(JSON.stringify(more)),
 			kind: pick(["command", "agent", "kernel"] as const),
 			lane: pick(LANES),
-			line: pick(LINES),
+			parked_on: pick(LINES),
 			bucket: 1 + dice(3),
 		});
 	};
@@ -307,7 +308,7 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 			rank: pick([0, 0, 0, 1, -1, 2 ** 40]),
 			level: dice(5) - 2,
 			age_at: dice(6),
-			ready_at: job.line === "" ? dice(6) : null,
+			ready_at: job.parked_on === "" ? dice(6) : null,
 			due_at: dice(3) === 0 ? dice(100) : null,
 		});
 	// New ones; more than one statement's worth now and then.
@@ -416,7 +417,7 @@ const filter = fc.record(
 const place = { bucket: fc.integer({ min: 0, max: 4 }), rank: fc.constantFrom(0, 1, -1, 2 ** 40), level: fc.integer({ min: -3, max: 3 }) };
 const someRead: fc.Arbitrary<StoreRead> = fc.oneof(
 	fc.record({ read: fc.constantFrom("jobs" as const, "done" as const, "specs" as const), ids: fc.array(id) }),
-	fc.record({ read: fc.constant("line" as const), line: fc.constantFrom(...LINES, "none"), bucket: place.bucket, limit }),
+	fc.record({ read: fc.constant("line" as const), line: fc.constantFrom(...LINES, "late"), bucket: place.bucket, limit }),
 	fc.record({
 		read: fc.constant("line" as const),
 		line: fc.constantFrom(...LINES),
@@ -434,8 +435,8 @@ const someRead: fc.Arbitrary<StoreRead> = fc.oneof(
 	fc.record({ read: fc.constant("ahead" as const), ...place, age_at: fc.constantFrom(-1, 0, 3, 6, Number.MAX_SAFE_INTEGER), id, limit }),
 	fc.record({ read: fc.constant("oldest" as const), bucket: place.bucket, limit }),
 	fc.record({ read: fc.constant("tally" as const), lane: fc.constantFrom(...LANES, "none"), kind: fc.constantFrom("command", "kernel") }),
-	fc.record({ read: fc.constant("buckets" as const), line: fc.constantFrom(...LINES, "none") }),
-	fc.record({ read: fc.constant("waiters" as const), lines: fc.subarray([...LINES, "none"]), limit: fc.constant(1000) }),
+	fc.record({ read: fc.constant("buckets" as const), line: fc.constantFrom(...LINES, "late") }),
+	fc.record({ read: fc.constant("waiters" as const), lines: fc.subarray<Parked>([...LINES, "late"]), limit: fc.constant(1000) }),
 	fc.record({ read: fc.constant("due" as const), now: fc.integer({ min: -1, max: 110 }), limit }),
 	fc.constant<StoreRead>({ read: "next_due" }),
 	fc.record({ read: fc.constant("edges" as const), pred: id, after: id, limit }),
@@ -446,7 +447,7 @@ const someRead: fc.Arbitrary<StoreRead> = fc.oneof(
 	fc.record({
 		read: fc.constant("locks" as const),
 		keys: fc.subarray(KEYS),
-		lines: fc.subarray([...LINES, "none"]),
+		lines: fc.subarray<Parked>([...LINES, "late"]),
 		limit: fc.constant(1000),
 	}),
 	fc.record({ read: fc.constant("records" as const), kind: fc.constantFrom(...KINDS), keys: fc.array(fc.constantFrom(...KEYS)) }),

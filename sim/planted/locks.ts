@@ -35,7 +35,7 @@ export const LOCKS: Bug[] = [
 	...bugsOf("the cache learns of jobs that another process added", {
 		"the cache believes the wait queue of a new waiting job empty": within(
 			method({ Memory }, "learn"),
-			method({ Memory }, "joinLine"),
+			method({ Memory }, "joinWaitQueue"),
 			skipped,
 		),
 		"the cache overlooks a new ready job": within(method({ Memory }, "learn"), method({ Window }, "enter"), skipped),

@@ -4,7 +4,7 @@ import type { Granted } from "../core/agents/permissions/allowing.ts";
 import type { Config, PresetName } from "../core/config.ts";
 import type { Forecast } from "../core/forecast/forecast.ts";
 import type { Graph } from "../core/graph/text.ts";
-import type { After, ExitKind, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "../core/job.ts";
+import type { After, ExitKind, HIDDEN_FIELDS, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "../core/job.ts";
 import type { Reason, ReasonCode } from "../core/reason.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
 import type { AddResult, ApplyOptions, ApplyResult, Manifest, OfItems } from "./adding.ts";
@@ -56,10 +56,7 @@ export type OpenOptions = {
 };
 
 /** A job as it is shown: its document, its spec and its edges. */
-export type JobView = Omit<
-	Job,
-	"line" | "bucket" | "path" | "due_at" | "dependents" | "deps_left" | "reserve_at" | "awaited" | "timely" | "serial_wait"
-> & {
+export type JobView = Omit<Job, (typeof HIDDEN_FIELDS)[number]> & {
 	spec: JobSpec;
 	after: After[];
 	parent: number | null;

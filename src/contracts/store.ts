@@ -8,12 +8,13 @@
 
 import { SluiceError } from "../core/errors.ts";
 import type { ExitKind, Job, JobSpec, Policy, Status } from "../core/job.ts";
+import type { Parked } from "../core/parked.ts";
 import type { ReadyJob } from "../core/plan.ts";
 
-/** A job's document and the columns it is indexed by. `line`: what the job is parked on; "" means ready, and `ready_at` is set only then. */
+/** A job's document and the columns it is indexed by. `line`: what the job is parked on (core/parked.ts); `ready_at` is set only if it is ready. */
 export type JobRow = {
 	id: number;
-	line: string;
+	line: Parked;
 	bucket: number;
 	rank: number;
 	level: number;
@@ -103,7 +104,7 @@ export type StoreRead =
 	 */
 	| {
 			read: "line";
-			line: string;
+			line: Parked;
 			bucket: number;
 			below?: { rank: number; level: number };
 			after?: { rank: number; level: number; age_at: number; id: number };
@@ -112,9 +113,9 @@ export type StoreRead =
 	| { read: "ahead"; bucket: number; rank: number; level: number; age_at: number; id: number; limit: number }
 	/** Jobs of the bucket that have been ready longest, the longest first. */
 	| { read: "oldest"; bucket: number; limit: number }
-	| { read: "buckets"; line: string }
+	| { read: "buckets"; line: Parked }
 	/** All jobs parked on one of several lines, in no order; at most `limit`. */
-	| { read: "waiters"; lines: readonly string[]; limit: number }
+	| { read: "waiters"; lines: readonly Parked[]; limit: number }
 	| { read: "due"; now: number; limit: number }
 	| { read: "next_due" }
 	| { read: "edges"; pred: number; after: number; limit: number }
@@ -128,7 +129,7 @@ export type StoreRead =
 	 * Everything about several locks: their records, the `wants` links under their keys (at most `limit`; `runs`: that job is running), which keys have `shares`
 	 * links, and which of `lines` have waiting jobs.
 	 */
-	| { read: "locks"; keys: readonly string[]; lines: readonly string[]; limit: number }
+	| { read: "locks"; keys: readonly string[]; lines: readonly Parked[]; limit: number }
 	| { read: "records"; kind: RecordKind; keys: readonly string[] }
 	| { read: "standing"; kinds: readonly RecordKind[] }
 	| { read: "runs"; job: number }
@@ -157,7 +158,7 @@ export type Replies = {
 	ahead: number;
 	oldest: ReadyJob[];
 	buckets: number[];
-	waiters: { line: string; bucket: number; head: ReadyJob }[];
+	waiters: { line: Parked; bucket: number; head: ReadyJob }[];
 	due: number[];
 	next_due: number | null;
 	edges: { job: number; policy: Policy }[];
@@ -165,7 +166,7 @@ export type Replies = {
 	preds: { pred: number; policy: Policy; seq: number }[];
 	preds_of: { job: number; pred: number; policy: Policy }[];
 	links: number[];
-	locks: { records: [string, unknown][]; wants: { key: string; job: number; runs: boolean }[]; shared: string[]; lines: string[] };
+	locks: { records: [string, unknown][]; wants: { key: string; job: number; runs: boolean }[]; shared: string[]; lines: Parked[] };
 	records: [string, unknown][];
 	standing: [RecordKind, string, unknown][];
 	runs: RunRow[];

@@ -2,6 +2,7 @@
 
 import type { Granted } from "./agents/permissions/allowing.ts";
 import { SluiceError } from "./errors.ts";
+import type { Parked } from "./parked.ts";
 import type { RunVerdict } from "./runs/verdict.ts";
 import { isOneOf } from "./text/one-of.ts";
 
@@ -272,12 +273,14 @@ export type Job = {
 	backoff_until?: number | undefined;
 	/** Since when it has passed gates 1–8: its age in the order and its overdue turn count from here. */
 	ready_at?: number | undefined;
-	/** What it is parked on, and by which gate: the table in scheduler/waiting/park.ts. */
+	/** The gate that parked it. */
 	gate?: string | undefined;
-	line: string;
+	parked_on: Parked;
 	/** It waits for a serial lock, and is counted as such. */
 	serial_wait?: true | undefined;
 	since?: number | undefined;
+	/** Parked on `after`: the subject of its reason, `job:7`. Absent in jobs that earlier versions parked. */
+	waits_for_pred?: string | undefined;
 	/** When time alone may change something: a deadline, a back-off, a lease, an overdue lock. */
 	due_at?: number | undefined;
 	/** For a job that is overdue on locks: when it next tries to reserve them. */
@@ -300,6 +303,22 @@ export type Job = {
 	/** Why it ended, in words: "circuit-broken", "cleared", "scheduler recovery", "dependency failed for job 7 (failed)". */
 	end_reason?: string | undefined;
 };
+
+/** Internal fields that views leave out: where the job is parked, and what views show in another form. */
+export const HIDDEN_FIELDS = [
+	"parked_on",
+	"waits_for_pred",
+	"bucket",
+	"path",
+	"due_at",
+	"dependents",
+	"deps_left",
+	"reserve_at",
+	"awaited",
+	"timely",
+	"serial_wait",
+	"older_name",
+] as const satisfies readonly (keyof Job)[];
 
 export type { JobSpec } from "./job-spec.ts";
 export type { JobInput } from "./schema/job.ts";

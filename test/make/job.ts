@@ -14,7 +14,7 @@ export const makeJob = (more: Partial<Job> = {}): Job => ({
 	created_at: 0,
 	runnable_at: 0,
 	attempt: 0,
-	line: "",
+	parked_on: "",
 	bucket: 1,
 	...more,
 });
@@ -24,7 +24,7 @@ export const makeRunningJob = (more: Partial<Job> = {}): Job =>
 	makeJob({
 		status: "running",
 		attempt: 1,
-		line: "run",
+		parked_on: "run",
 		run: { attempt: 1, token: 1, host: "h1", worker: "w", started_at: 0 },
 		...more,
 	});

@@ -40,7 +40,7 @@ describe("the words of preset dag", () => {
 	test("waiting on job 7", () => {
 		expect(ask({ job: 7, policy: "success", status: "running" })).toEqual({
 			reasons: [{ gate: "after", code: "dependencies", subject: "job:7", detail: "waiting on job 7" }],
-			line: "after",
+			parked_on: "after",
 		});
 	});
 

@@ -52,7 +52,7 @@ export const after: FactGate = {
 				return { reasons: [reason], verdict: { status: "blocked_by_dependency", reason: end } };
 			}
 			if (fits(policy, status as Status, predecessor.merge_status) === "met") continue;
-			answer ??= { reasons: [], line: "after" };
+			answer ??= { reasons: [], parked_on: "after" };
 			answer.reasons.push(refuse("after", "dependencies", `job:${job}`, `waiting on job ${job}`));
 		}
 		return answer;

@@ -16,14 +16,14 @@ test("passes if no approval is needed, or if it was given", () => {
 test("waiting for approval", () => {
 	expect(ask({ approval: "needed" })).toEqual({
 		reasons: [{ gate: "approval", code: "approval", subject: "job:1", detail: "waiting for approval" }],
-		line: "human",
+		parked_on: "human",
 	});
 });
 
 test("an open question, in the agent's words; also after an approval", () => {
 	expect(ask({ question: "which colour?", approval: "given" })).toEqual({
 		reasons: [{ gate: "approval", code: "needs_human", subject: "job:1", detail: "which colour?" }],
-		line: "human",
+		parked_on: "human",
 	});
 	expect(ask({ question: "" })?.reasons).toHaveLength(1);
 });

@@ -7,10 +7,10 @@ export const approval: ClockGate = {
 	ask(job) {
 		let answer: GateAnswer | null = pass;
 		if (job.approval === "needed") {
-			answer = { reasons: [refuse("approval", "approval", `job:${job.id}`, "waiting for approval")], line: "human" };
+			answer = { reasons: [refuse("approval", "approval", `job:${job.id}`, "waiting for approval")], parked_on: "human" };
 		}
 		if (job.question !== undefined) {
-			answer ??= { reasons: [], line: "human" };
+			answer ??= { reasons: [], parked_on: "human" };
 			answer.reasons.push(refuse("approval", "needs_human", `job:${job.id}`, job.question));
 		}
 		return answer;

@@ -24,7 +24,7 @@ test.each(STATUSES)("present is enough, whatever its producer (%s) did", (status
 describe("missing", () => {
 	const waiting = (detail: string, code = "dependencies") => ({
 		reasons: [{ gate: "artifacts", code, subject: "file:a", detail }],
-		line: "fact",
+		parked_on: "fact",
 	});
 	const blocked = (detail: string) => ({
 		reasons: [{ gate: "artifacts", code: "dependencies", subject: "file:a", detail }],

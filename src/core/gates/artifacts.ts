@@ -21,7 +21,7 @@ export const artifacts: FactGate = {
 		for (const { artifact, present, error, observed_at, producers } of needed) {
 			if (present) continue;
 			const seen = observed_at === undefined ? {} : { observed_at };
-			answer ??= { reasons: [], line: "fact" };
+			answer ??= { reasons: [], parked_on: "fact" };
 			if (producers.some((status) => !isTerminal(status))) {
 				answer.reasons.push(refuse("artifacts", "dependencies", artifact, `waiting on ${artifact}`, seen));
 				continue;

@@ -33,7 +33,7 @@ test("passes without a batch, and when nothing holds it", () => {
 test("paused", () => {
 	expect(askBatch(makeJob({ batch: "b" }), world({ holds: held() }))).toEqual({
 		reasons: [{ gate: "holds", code: "paused", subject: "batch:b", detail: "batch b paused by ann", since: 7, holder: ["ann"] }],
-		line: "batch:b",
+		parked_on: "batch:b",
 	});
 	expect(askBatch(makeJob({ batch: "b" }), world({ holds: held(NOW + 5) }))?.until).toBe(NOW + 5);
 });
@@ -41,7 +41,7 @@ test("paused", () => {
 test("over budget", () => {
 	expect(askBatch(makeJob({ batch: "b" }), world({ ledgers: spent() }))).toEqual({
 		reasons: [{ gate: "budget", code: "budget", subject: "batch:b/runs", detail: "batch:b has used 5 of 5 runs" }],
-		line: "batch:b",
+		parked_on: "batch:b",
 	});
 	expect(askBatch(makeJob({ batch: "b" }), world({ ledgers: spent("day") }))?.until).toBe(Date.parse("2030-01-02T00:00:00Z"));
 });

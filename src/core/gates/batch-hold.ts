@@ -8,10 +8,10 @@ import { pausedReason } from "./holds.ts";
 
 export function askBatch(job: Job, world: LimitsView): GateAnswer | null {
 	if (job.batch === undefined) return pass;
-	const scope = `batch:${job.batch}`;
+	const scope = `batch:${job.batch}` as const;
 	const paused = pausedReason(scope, world);
 	const reasons = [...(paused ? [paused] : []), ...budgetReasons(scope, world)];
 	if (reasons.length === 0) return pass;
 	const times = reasons.flatMap((reason) => (reason.clears_at === undefined ? [] : [reason.clears_at]));
-	return { reasons, line: scope, ...(times.length > 0 ? { until: Math.min(...times) } : {}) };
+	return { reasons, parked_on: scope, ...(times.length > 0 ? { until: Math.min(...times) } : {}) };
 }

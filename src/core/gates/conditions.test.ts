@@ -25,7 +25,7 @@ test("not met", () => {
 				observed_at: 6,
 			},
 		],
-		line: "fact",
+		parked_on: "fact",
 	});
 });
 

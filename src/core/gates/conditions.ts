@@ -13,7 +13,7 @@ export const conditions: FactGate = {
 			const fact = facts[index];
 			if (fact?.value === true) return;
 			const text = conditionText(condition);
-			answer ??= { reasons: [], line: "fact" };
+			answer ??= { reasons: [], parked_on: "fact" };
 			if (fact === undefined) answer.reasons.push(refuse("conditions", "probing", text, `probing condition ${text}`));
 			else {
 				const why = fact.error === undefined ? "is not met" : `cannot be checked: ${fact.error}`;

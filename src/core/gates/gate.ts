@@ -3,6 +3,7 @@
 import type { Bucket } from "../bucket.ts";
 import type { Job, LockMode, MergeStatus, Policy, Status, Terminal } from "../job.ts";
 import type { LimitsView } from "../limits-view.ts";
+import type { Parked } from "../parked.ts";
 import type { BucketGateName, GateName, JobGateName, Reason } from "../reason.ts";
 
 /** The job can never pass: it ends now, whichever earlier gate it waits at. */
@@ -12,7 +13,7 @@ export type GateAnswer = {
 	reasons: Reason[];
 	verdict?: Verdict;
 	/** What the job is parked on; the event that frees the job looks it up there. */
-	line?: string;
+	parked_on?: Parked;
 	/** When the answer changes without any event. */
 	until?: number;
 };

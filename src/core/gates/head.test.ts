@@ -7,7 +7,7 @@ import { head } from "./head.ts";
 const pinned = makeJob({ repo: "web", pinned_head: { branch: "main", commit: "abcd" } });
 const mismatch = {
 	reasons: [{ gate: "head", code: "pinned_head", subject: "head:web:main", detail: "pinned head mismatch on main", observed_at: 5 }],
-	line: "fact",
+	parked_on: "fact",
 };
 
 test("passes without a pin, and where it was pinned", () => {
@@ -26,6 +26,6 @@ test("unreadable is not where it was pinned", () => {
 test("not probed yet", () => {
 	expect(head.ask(pinned, makeFacts())).toEqual({
 		reasons: [{ gate: "head", code: "probing", subject: "head:web:main", detail: "probing head of main" }],
-		line: "fact",
+		parked_on: "fact",
 	});
 });

@@ -11,10 +11,10 @@ export const head: FactGate = {
 		const pin = job.pinned_head;
 		if (!pin) return pass;
 		const subject = headKey(job);
-		if (fact === undefined) return { reasons: [refuse("head", "probing", subject, `probing head of ${pin.branch}`)], line: "fact" };
+		if (fact === undefined) return { reasons: [refuse("head", "probing", subject, `probing head of ${pin.branch}`)], parked_on: "fact" };
 		const detail = moved(pin, fact.error === undefined ? fact.value : null);
 		if (detail === null) return pass;
-		return { reasons: [refuse("head", "pinned_head", subject, detail, { observed_at: fact.observed_at })], line: "fact" };
+		return { reasons: [refuse("head", "pinned_head", subject, detail, { observed_at: fact.observed_at })], parked_on: "fact" };
 	},
 };
 

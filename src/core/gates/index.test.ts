@@ -61,20 +61,20 @@ describe("decide", () => {
 		expect(decide(makeJob(), facts(), world())).toEqual({ kind: "ready" });
 	});
 
-	test("the first refusal names status, line and gate", () => {
+	test("the first refusal names status, what it is parked on, and gate", () => {
 		const one = makeJob({ runnable_at: NOW + 5, approval: "needed", locks: [{ key: "a", mode: "exclusive" }] });
 		const busy = facts({ lock: () => ({ holders: [{ job: 9, mode: "exclusive" }] }) });
-		expect(decide(one, busy, world())).toMatchObject({ kind: "park", status: "queued", line: "time", gate: "time", until: NOW + 5 });
+		expect(decide(one, busy, world())).toMatchObject({ kind: "park", status: "queued", parked_on: "time", gate: "time", until: NOW + 5 });
 		expect(decide({ ...one, runnable_at: 0 }, busy, world())).toMatchObject({
 			kind: "park",
 			status: "queued",
-			line: "human",
+			parked_on: "human",
 			gate: "approval",
 		});
 		expect(decide(makeJob({ locks: [{ key: "a", mode: "exclusive" }] }), busy, world())).toMatchObject({
 			kind: "park",
 			status: "waiting_on_locks",
-			line: "lock:exclusive:a",
+			parked_on: "lock:exclusive:a",
 			gate: "locks",
 			reason: { detail: "waiting on locks" },
 		});
@@ -100,7 +100,7 @@ describe("decide", () => {
 		expect(decide(makeJob({ batch: "b" }), facts(), world({ holds: pausing("batch:b") }))).toMatchObject({
 			kind: "park",
 			status: "queued",
-			line: "batch:b",
+			parked_on: "batch:b",
 		});
 		expect(decide(makeJob(), facts(), world({ holds: pausing("all"), usage: new Map([["all", 99]]) }))).toEqual({ kind: "ready" });
 	});

@@ -4,6 +4,7 @@
 import type { Bucket } from "../bucket.ts";
 import { isWaiting, type Job, type Waiting } from "../job.ts";
 import type { LimitsView } from "../limits-view.ts";
+import type { Parked } from "../parked.ts";
 import { queuePolicy } from "../queue-policy.ts";
 import { GATES, REASON_CODES, type Reason } from "../reason.ts";
 import { askBatch } from "./batch-hold.ts";
@@ -13,7 +14,7 @@ import { askSpawn } from "./spawn.ts";
 
 export type Decision =
 	| { kind: "ready" }
-	| { kind: "park"; status: Waiting; line: string; gate: string; reason: Reason; until?: number }
+	| { kind: "park"; status: Waiting; parked_on: Parked; gate: string; reason: Reason; until?: number }
 	| { kind: "end"; verdict: Verdict };
 
 /** Where a waiting job belongs now. A verdict of any gate comes first, because waiting longer cannot change it. */
@@ -28,7 +29,13 @@ export function decide(job: Job, facts: JobFacts, world: LimitsView): Decision {
 	first ??= askBatch(job, world);
 	if (!first) return { kind: "ready" };
 	const reason = first.reasons[0] as Reason;
-	const park = { kind: "park", status: REASON_CODES[reason.code], line: first.line ?? "fact", gate: reason.gate, reason } as const;
+	const park = {
+		kind: "park",
+		status: REASON_CODES[reason.code],
+		parked_on: first.parked_on ?? "fact",
+		gate: reason.gate,
+		reason,
+	} as const;
 	return first.until === undefined ? park : { ...park, until: first.until };
 }
 

@@ -29,7 +29,7 @@ test("blocked, by which", () => {
 				observed_at: 5,
 			},
 		],
-		line: "fact",
+		parked_on: "fact",
 	});
 });
 

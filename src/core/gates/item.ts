@@ -18,7 +18,7 @@ export const item: FactGate = {
 		if (fact.error !== undefined)
 			return {
 				reasons: [refuse("item", "item_blocked", `item:${job.item}`, `item ${job.item} cannot be read: ${fact.error}`, seen)],
-				line: "fact",
+				parked_on: "fact",
 			};
 		const value = fact.value as Seen | null | boolean;
 		if (value === null || typeof value !== "object") return pass;
@@ -27,7 +27,7 @@ export const item: FactGate = {
 		if (words === null) return pass;
 		const holder = value.open && Array.isArray(value.blocked_by) && value.blocked_by.length > 0 ? { holder: value.blocked_by } : {};
 		const reasons = [refuse("item", "item_blocked", `item:${job.item}`, words, { ...seen, ...holder })];
-		return value.open ? { reasons, line: "fact" } : { reasons, verdict: { status: "cancelled", reason: "item_closed" } };
+		return value.open ? { reasons, parked_on: "fact" } : { reasons, verdict: { status: "cancelled", reason: "item_closed" } };
 	},
 };
 

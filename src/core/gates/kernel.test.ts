@@ -17,7 +17,12 @@ test("these gates alone", () => {
 
 test("waits for its time, also if that is when it was made", () => {
 	expect(at({ runnable_at: NOW })).toEqual({ kind: "ready" });
-	const park = { kind: "park", line: "time", until: NOW + 1, reason: { code: "delayed", detail: "not before 2030-01-01T00:00:00.001Z" } };
+	const park = {
+		kind: "park",
+		parked_on: "time",
+		until: NOW + 1,
+		reason: { code: "delayed", detail: "not before 2030-01-01T00:00:00.001Z" },
+	};
 	expect(at({ runnable_at: NOW + 1 })).toMatchObject(park);
 	expect(at({ runnable_at: NOW + 1, created_at: NOW + 1 })).toMatchObject(park);
 });
@@ -26,10 +31,10 @@ test("past its deadline it is out of sight, even before its time; it does not en
 	expect(at({ deadline: NOW + 1 })).toEqual({ kind: "ready" });
 	expect(at({ deadline: NOW })).toMatchObject({
 		kind: "park",
-		line: "late",
+		parked_on: "late",
 		reason: { detail: "deadline 2030-01-01T00:00:00.000Z has passed" },
 	});
-	expect(at({ deadline: NOW, runnable_at: NOW + 1 })).toMatchObject({ kind: "park", line: "late" });
+	expect(at({ deadline: NOW, runnable_at: NOW + 1 })).toMatchObject({ kind: "park", parked_on: "late" });
 });
 
 test("its owner is the subject of its agent's ledgers, and stops only past the limit", () => {

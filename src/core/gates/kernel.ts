@@ -14,14 +14,14 @@ export const entryTime: ClockGate = {
 	ask(job, { now }) {
 		if (job.runnable_at <= now || isPast(job, now)) return pass;
 		const reason = refuse("time", "delayed", "time", `not before ${stamp(job.runnable_at)}`, { clears_at: job.runnable_at });
-		return { reasons: [reason], line: "time", until: job.runnable_at };
+		return { reasons: [reason], parked_on: "time", until: job.runnable_at };
 	},
 };
 
 /** Past its deadline the entry is only out of sight; gc_expired ends it. */
 export const entryDeadline: ClockGate = {
 	name: "deadline",
-	ask: (job, { now }) => (isPast(job, now) ? { reasons: [lateReason(job.deadline as number)], line: "late" } : pass),
+	ask: (job, { now }) => (isPast(job, now) ? { reasons: [lateReason(job.deadline as number)], parked_on: "late" } : pass),
 };
 
 /** The owner of an entry is `pid:<n>`, which is also the subject of its agent's ledgers. */

@@ -58,7 +58,7 @@ describe("the gate", () => {
 				{ gate: "locks", code: "locks", subject: "lock:b", detail: "waiting on locks", holder: ["job:5"] },
 				{ gate: "locks", code: "locks", subject: "lock:c", detail: "waiting on locks", holder: ["job:9"] },
 			],
-			line: "lock:shared:b",
+			parked_on: "lock:shared:b",
 		});
 	});
 });

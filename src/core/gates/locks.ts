@@ -1,22 +1,10 @@
 // Gate 9: the job can take all its locks together, now.
 
 import type { Job, Lock, LockMode } from "../job.ts";
+import { onLock } from "../parked.ts";
 import { type FactGate, type GateAnswer, type JobFacts, type LockState, pass, refuse } from "./gate.ts";
 
 export type Obstacle = { key: string; mode: LockMode; holders: number[]; reserved?: number };
-
-/** Shared and exclusive waiters of a key have separate wait queues: a free key wakes all shared waiters, but only one exclusive waiter. */
-export const lockLine = (key: string, mode: LockMode) => `lock:${mode}:${key}`;
-
-/** The lock that a job with this value of `line` is parked on; undefined if it is not parked on a lock. */
-export function lockOfLine(line: string): Lock | undefined {
-	if (!line.startsWith("lock:")) return undefined;
-	const at = line.indexOf(":", "lock:".length);
-	return { mode: line.slice("lock:".length, at) as LockMode, key: line.slice(at + 1) };
-}
-
-/** Whether jobs with this value of `line` wait for a serial lock: they run one at a time. */
-export const isSerialLine = (line: string): boolean => lockOfLine(line)?.key.startsWith("serial:") === true;
 
 /** What keeps the job from taking one lock; undefined if it can take it. */
 export function obstacle(job: Pick<Job, "id" | "path">, lock: Lock, state: LockState): Obstacle | undefined {
@@ -51,7 +39,7 @@ export const locks: FactGate = {
 		const found = obstacles(job, facts);
 		const first = found[0];
 		if (!first) return pass;
-		const answer: GateAnswer = { reasons: [], line: lockLine(first.key, first.mode) };
+		const answer: GateAnswer = { reasons: [], parked_on: onLock(first.key, first.mode) };
 		for (const { key, holders, reserved } of found) {
 			const holder = (reserved === undefined ? holders : [reserved]).map((id) => `job:${id}`);
 			answer.reasons.push(refuse("locks", "locks", `lock:${key}`, "waiting on locks", { holder }));

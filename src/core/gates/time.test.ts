@@ -21,7 +21,7 @@ test("passes when its time has come and its back-off is over", () => {
 test("delayed, until when", () => {
 	expect(ask({ runnable_at: NOW + 1000 })).toEqual({
 		reasons: [{ gate: "time", code: "delayed", subject: "time", detail: "not before 2030-01-01T00:00:01.000Z", clears_at: NOW + 1000 }],
-		line: "time",
+		parked_on: "time",
 		until: NOW + 1000,
 	});
 });
@@ -37,7 +37,7 @@ test("back-off, until when, which attempt, after what", () => {
 				clears_at: NOW + 1,
 			},
 		],
-		line: "time",
+		parked_on: "time",
 		until: NOW + 1,
 	});
 });

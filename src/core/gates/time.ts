@@ -18,7 +18,7 @@ export const time: ClockGate = {
 				refuse("time", "backoff", "time", `attempt ${job.attempt + 1} not before ${stamp(until)}${after}`, { clears_at: until }),
 			);
 		}
-		return { reasons, line: "time", until: Math.max(delayed ? job.runnable_at : 0, job.backoff_until ?? 0) };
+		return { reasons, parked_on: "time", until: Math.max(delayed ? job.runnable_at : 0, job.backoff_until ?? 0) };
 	},
 };
 

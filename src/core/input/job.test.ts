@@ -87,7 +87,7 @@ describe("what a field becomes", () => {
 			created_at: NOW,
 			runnable_at: NOW,
 			attempt: 0,
-			line: "",
+			parked_on: "",
 			bucket: 0,
 		});
 		expect(made({}).spec).toEqual({ version: 1, enqueued_at: NOW, command: ["make"] });

@@ -3,6 +3,7 @@
 import { type Config, NO_RETRY } from "../config.ts";
 import { SluiceError } from "../errors.ts";
 import type { Job, JobSpec, Lock, Policy } from "../job.ts";
+import { READY } from "../parked.ts";
 import { refusePlaces } from "../recipes/after-result.ts";
 import { policyOf } from "../retry.ts";
 import type { Field } from "../schema/field.ts";
@@ -118,7 +119,7 @@ function jobOf(given: CheckedJob, kind: Job["kind"], config: Config, { now, forc
 		created_at: now,
 		runnable_at,
 		attempt: 0,
-		line: "",
+		parked_on: READY,
 		bucket: 0,
 		// Fields that most jobs get later exist from the start: adding them to the copies that `apply` makes took a large part of its time. JSON leaves out
 		// undefined.

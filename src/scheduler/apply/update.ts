@@ -38,7 +38,7 @@ const TAKEN = [
 	"will_merge",
 ] as const satisfies readonly (keyof Job)[];
 
-const PLACED = ["wait_reason", "gate", "since", "backoff_until", "ready_at", "due_at", "reserve_at", "timely"] as const;
+const PLACED = ["wait_reason", "waits_for_pred", "gate", "since", "backoff_until", "ready_at", "due_at", "reserve_at", "timely"] as const;
 
 /** Changes the jobs that still wait. A job that has started or ended meanwhile is left as it is, and its node is skipped with that reason. */
 export function* updateJobs(tx: Tx, prepared: PreparedManifest): Op<{ name: string; job: number }[]> {
@@ -105,7 +105,7 @@ function* change(tx: Tx, node: ManifestNode): Op<Job> {
 	tx.putSpec(job.id, { ...draft.spec, enqueued_at: before?.enqueued_at ?? draft.spec.enqueued_at });
 	const { unique } = draft;
 	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null });
-	job.line = "end";
+	job.parked_on = "end";
 	job.bucket = tx.bucketFor(job).id;
 	tx.touch(job);
 	tx.event("updated", job.id, {});

@@ -111,11 +111,11 @@ function dispatched(tx: Tx, job: Job, entry: Entry): void {
 	job.run = { ...runOf(entry), token: tx.nextId("token") };
 	job.started_at = job.run.started_at;
 	job.status = "running";
-	job.line = "run";
+	job.parked_on = "run";
 }
 
 function ended(tx: Tx, job: Job, entry: Entry, state: "completed" | "expired" | "cancelled"): void {
-	job.line = "end";
+	job.parked_on = "end";
 	job.exit_code = null;
 	job.ended_at = entry.completed_at === null ? tx.now : toMs(entry.completed_at);
 	if (state !== "completed") {

@@ -40,7 +40,7 @@ export function draftEntry(params: EnqueueParams, now: number): { job: Job; spec
 		created_at: now,
 		runnable_at: toMs(runnable_at),
 		attempt: 0,
-		line: "new",
+		parked_on: "new",
 		bucket: 0,
 	};
 	if (deadline !== null) job.deadline = toMs(deadline);
@@ -238,7 +238,7 @@ export function* gcDispatched(tx: Tx, params: { stale_seconds: number }): Op<{ s
 			const job = yield* tx.find(id);
 			if (!job?.run || (job.run.lease_until ?? job.run.started_at) > tx.now - stale) continue;
 			job.run = undefined;
-			job.line = "end";
+			job.parked_on = "end";
 			tx.move(job, "queued", "requeued", { exit_kind: "lost", attempt: job.attempt });
 			job.ready_at = undefined;
 			yield* reevaluate(tx, job);

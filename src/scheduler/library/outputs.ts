@@ -130,12 +130,9 @@ export function createOutputs({ engine, clock, host, name }: Parts) {
 			engine.run(function* (tx) {
 				yield* tx.load(runs.map(({ job }) => job));
 				const there = runs.filter(({ job }) => tx.peek(job) !== undefined);
-				const kept = yield* storedRecords(
-					"output",
-					there.map(({ job, attempt }) => keyOf(job, attempt)),
-				);
-				const keys = new Set(kept.map(([key]) => key));
-				return there.filter(({ job, attempt }) => !keys.has(keyOf(job, attempt)));
+				const wanted = there.map(({ job, attempt }) => keyOf(job, attempt));
+				const kept = new Map(yield* storedRecords("output", wanted));
+				return there.filter(({ job, attempt }) => !kept.has(keyOf(job, attempt)));
 			}),
 		ranOn: (job, attempt) => engine.run((tx) => ranOn(tx, job, attempt)),
 		inquire,

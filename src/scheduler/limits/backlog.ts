@@ -4,8 +4,8 @@
 import type { Deferred } from "../../contracts/adding.ts";
 import type { ApplyResult } from "../../contracts/scheduler.ts";
 import { backlogOf, hardLimit, softLimit } from "../../core/config.ts";
-import { isSerialLine } from "../../core/gates/locks.ts";
 import type { Job } from "../../core/job.ts";
+import { isOnSerial, READY } from "../../core/parked.ts";
 import type { ManifestNode, PreparedManifest } from "../apply/prepare.ts";
 import type { Tx } from "../transaction/tx.ts";
 
@@ -19,7 +19,7 @@ function keyFor(tx: Tx, { id }: Job): string {
 
 /** Called after a job was parked. Jobs that an earlier version parked carry no mark and are not counted. */
 export function countSerial(tx: Tx, job: Job): void {
-	if (!isSerialLine(job.line)) return;
+	if (!isOnSerial(job.parked_on)) return;
 	job.serial_wait = true;
 	tx.count("usage", keyFor(tx, job), 1);
 }
@@ -43,7 +43,7 @@ export function countStaged(tx: Tx, stage: number): void {
 export const backlog = (tx: Tx): number => backlogOf(tx.config, tx.memory.ready, tx.memory.usage.get(SERIAL) ?? 0);
 
 /** Whether this job counts in the backlog. */
-export const counts = (tx: Tx, job: Job): boolean => job.line === "" || (job.serial_wait === true && tx.config.queue.count_serial);
+export const counts = (tx: Tx, job: Job): boolean => job.parked_on === READY || (job.serial_wait === true && tx.config.queue.count_serial);
 
 const depths = (tx: Tx): Record<string, number> => Object.fromEntries([...tx.memory.depth].sort(([a], [b]) => (a < b ? -1 : 1)));
 

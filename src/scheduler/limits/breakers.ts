@@ -11,6 +11,7 @@ import type { Op } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import { type Hold, holdKey } from "../../core/limits-view.ts";
+import { READY } from "../../core/parked.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { reevaluate } from "../waiting/park.ts";
 
@@ -123,13 +124,13 @@ function* refund(tx: Tx, failed: readonly Failed[]): Op<void> {
 		if (!job || isTerminal(job.status)) continue;
 		const own = failed.filter((one) => one.job === id);
 		const times = own.length;
-		const ready = job.line === "";
+		const ready = job.parked_on === READY;
 		if (ready) tx.leave(job);
 		for (const { as } of own) job[as] = Math.max(0, (job[as] ?? 0) - 1) || undefined;
 		tx.touch(job);
 		if (ready) tx.enter(job);
 		tx.event("refunded", id, { failures: times });
-		if (job.backoff_until === undefined || job.line !== "time") continue;
+		if (job.backoff_until === undefined || job.parked_on !== "time") continue;
 		job.backoff_until = undefined;
 		yield* reevaluate(tx, job);
 	}

@@ -279,7 +279,7 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], c
 	}
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, "added", spec.owned === true);
 	job.bucket = tx.bucketFor(job, company.stage).id;
-	job.line = "new";
+	job.parked_on = "new";
 	tx.create(job, spec);
 	if (queuePolicy(job.kind).isCounted) tx.count("depth", job.lane, 1);
 	return preds;
@@ -316,7 +316,7 @@ function announce(tx: Tx, job: Job): void {
 	if (job.end_reason !== undefined) data.end_reason = job.end_reason;
 	else if (job.wait_reason) data.reason = job.wait_reason;
 	tx.event("added", job.id, data);
-	if (job.line === "human" && job.approval === "needed") tx.event("approval_asked", job.id, {});
+	if (job.parked_on === "human" && job.approval === "needed") tx.event("approval_asked", job.id, {});
 }
 
 /** The caller passes the predecessors, because the edges are not stored yet. */

@@ -11,6 +11,7 @@ import { askPace } from "../../core/gates/pace.ts";
 import { drop, type Job, type Run } from "../../core/job.ts";
 import { holdKey, type LimitsView } from "../../core/limits-view.ts";
 import { priorityAt } from "../../core/order.ts";
+import { READY } from "../../core/parked.ts";
 import { overdueBy, plan, type ReadyJob } from "../../core/plan.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { carriedOver } from "../../core/runs/verdict.ts";
@@ -212,7 +213,7 @@ function withoutOwner(bucket: Bucket): Bucket {
 /** Checks the plan again when it is carried out: the job's own gates decide once more. */
 function* tryStart(tx: Tx, bucket: Bucket, head: ReadyJob, claimer: Claimer): Op<Job | undefined> {
 	const job = tx.peek(head.id) ?? (yield* tx.find(head.id));
-	if (job?.line !== "" || job.bucket !== bucket.id) {
+	if (job?.parked_on !== READY || job.bucket !== bucket.id) {
 		tx.window(bucket).discard(head.id);
 		return undefined;
 	}
@@ -249,7 +250,7 @@ function* repark(tx: Tx, job: Job, claimer: Claimer): Op<void> {
 	// By the caller's clock the entry is too early or too late, by ours it may not be: park it until the next claim or sweep.
 	tx.leave(job);
 	const late = job.deadline !== undefined && job.deadline <= claimer.kernel.now;
-	job.line = late ? "late" : "time";
+	job.parked_on = late ? "late" : "time";
 	if (!late) job.due_at = job.runnable_at;
 	tx.touch(job);
 }
@@ -258,6 +259,7 @@ const BEFORE_RUN = [
 	"gate",
 	"since",
 	"wait_reason",
+	"waits_for_pred",
 	"rank",
 	"backoff_until",
 	"reserve_at",
@@ -286,7 +288,7 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	if (claimer.kernel?.dispatched_at !== undefined) run.dispatched_at = claimer.kernel.dispatched_at;
 	if (job.kind === "payload" || claimer.lease) run.lease_until = tx.now + tx.config.lease_ms;
 	job.run = run;
-	job.line = "run";
+	job.parked_on = "run";
 	// An agent's session belongs to one account; on another account the run starts a new session.
 	if (job.session !== undefined && (job.account ?? job.prefer) !== account) job.session = undefined;
 	if (job.prefer !== undefined && job.prefer !== account) job.prefer = undefined;

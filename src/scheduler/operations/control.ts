@@ -9,6 +9,7 @@ import { isWaiting, type Job } from "../../core/job.ts";
 import { holdKey } from "../../core/limits-view.ts";
 import { RUN_NOW } from "../../core/order.ts";
 import { outageKey } from "../../core/outage.ts";
+import { READY } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
@@ -21,8 +22,7 @@ function* reorder(tx: Tx, id: number, kind: string, data: Record<string, unknown
 	const job = yield* mustFind(tx, id);
 	if (!isWaiting(job.status))
 		throw new SluiceError("illegal_transition", `job ${id} is ${job.status}: only a waiting job has a place in line`, { field: "id" });
-	const { line } = job;
-	const ready = line === "";
+	const ready = job.parked_on === READY;
 	if (ready) tx.leave(job);
 	change(job);
 	job.bucket = tx.bucketFor(job, tx.memory.buckets.get(job.bucket)?.stage).id;

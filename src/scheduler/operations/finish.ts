@@ -175,7 +175,7 @@ function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait"
 	if (ending.goes_on && next.exit_kind === "crashed") job.goes_on = true;
 	if (job.session !== undefined && run.account !== undefined && job.account === undefined) job.prefer = run.account;
 	drop(job, ["run", "forced", "ready_at"]);
-	job.line = "end";
+	job.parked_on = "end";
 	job.bucket = tx.bucketFor(job).id;
 	tx.move(job, "queued", "requeued", {
 		exit_kind: next.exit_kind,

@@ -257,6 +257,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"session",
 		"prefer",
 		"wait_reason",
+		"waits_for_pred",
 		"waited_on",
 		"gate",
 		"since",
@@ -279,7 +280,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 	] as const;
 	drop(job, gone);
 	if (job.will_merge) job.merge_status = "none";
-	job.line = "end";
+	job.parked_on = "end";
 	job.bucket = tx.bucketFor(job).id;
 	if (isTerminal(was)) tx.move(job, "queued", "reset");
 	else tx.touch(job);

@@ -3,9 +3,9 @@
 
 import type { Arrivals, RecordKind, Replies } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
-import { lockOfLine } from "../../core/gates/locks.ts";
 import type { Job, JobSpec } from "../../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../../core/limits-view.ts";
+import { lockOf, type Parked, READY } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { Window } from "../waiting/ready-queue.ts";
 import type { MetaMap, RecordMap } from "./record-map.ts";
@@ -94,17 +94,17 @@ export class Memory {
 		}
 		for (const { id, line, bucket, rank, level, age_at, ready_at, due_at, job } of insert) {
 			this.jobs.set(id, { job, at: "job" });
-			if (line === "") this.windows.get(bucket)?.enter({ id, rank, level, age_at, ready_at: ready_at ?? age_at });
-			this.joinLine(line);
+			if (line === READY) this.windows.get(bucket)?.enter({ id, rank, level, age_at, ready_at: ready_at ?? age_at });
+			this.joinWaitQueue(line);
 			if (due_at !== null && this.nextDue !== undefined) this.nextDue = Math.min(this.nextDue ?? due_at, due_at);
 		}
 		for (const [id, spec] of specs) this.keepSpec(id, spec);
 		this.countReady();
 	}
 
-	/** Notes that a job is now parked on this line, if it is a lock's. */
-	joinLine(line: string): void {
-		const lock = lockOfLine(line);
+	/** Notes that a job now waits for a lock, if that is what it is parked on. */
+	joinWaitQueue(parked: Parked): void {
+		const lock = lockOf(parked);
 		const rivals = lock && this.rivals.get(lock.key);
 		if (rivals) rivals[lock.mode] = true;
 	}

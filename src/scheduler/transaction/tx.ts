@@ -7,6 +7,7 @@ import { assert } from "../../core/errors.ts";
 import { type JobFacts, noFacts } from "../../core/gates/gate.ts";
 import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
+import { READY } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/plan.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { LockLines } from "../waiting/lock-waiters.ts";
@@ -345,7 +346,7 @@ export class Tx {
 				else if (entry.at === "done") changes.undone.push(id);
 				changes.done.push(job);
 				this.over.push(id);
-			} else if (entry.at === "job") (job.line === "run" ? changes.running : changes.update).push(this.row(job));
+			} else if (entry.at === "job") (job.parked_on === "run" ? changes.running : changes.update).push(this.row(job));
 			else {
 				if (entry.at === "done") changes.undone.push(id);
 				changes.insert.push(this.row(job));
@@ -379,23 +380,11 @@ export class Tx {
 	}
 
 	private row(job: Job): JobRow {
-		const head = this.headOf(job);
-		const due = job.due_at ?? null;
+		const { id, parked_on: line, bucket, status, lane, batch = null, due_at: due = null } = job;
+		const { rank, level, age_at, ready_at } = this.headOf(job);
 		if (due !== null && (this.memory.nextDue === null || (this.memory.nextDue !== undefined && due < this.memory.nextDue)))
 			this.memory.nextDue = due;
-		return {
-			id: job.id,
-			line: job.line,
-			bucket: job.bucket,
-			rank: head.rank,
-			level: head.level,
-			age_at: head.age_at,
-			ready_at: job.line === "" ? head.ready_at : null,
-			due_at: due,
-			status: job.status,
-			lane: job.lane,
-			batch: job.batch ?? null,
-			job,
-		};
+		const since = line === READY ? ready_at : null;
+		return { id, line, bucket, rank, level, age_at, ready_at: since, due_at: due, status, lane, batch, job };
 	}
 }

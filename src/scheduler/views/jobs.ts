@@ -9,10 +9,11 @@ import { refuse } from "../../core/gates/gate.ts";
 import { pausedReason } from "../../core/gates/holds.ts";
 import { allReasons, heldBy } from "../../core/gates/index.ts";
 import * as check from "../../core/input/check.ts";
-import { isWaiting, type Job, type JobSpec, STATUSES } from "../../core/job.ts";
+import { HIDDEN_FIELDS, isWaiting, type Job, type JobSpec, STATUSES } from "../../core/job.ts";
 import { HOLD_KINDS, type Hold } from "../../core/limits-view.ts";
 import { ageBoost, depthOf, type QueueOrder } from "../../core/order.ts";
 import { outageWords } from "../../core/outage.ts";
+import { READY } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/plan.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { copy } from "../../core/text/copy.ts";
@@ -51,7 +52,7 @@ export function* viewJob(tx: Tx, job: Job, known?: Edges): Op<JobView> {
 
 /** The hold, the budget or the lack of a host that keeps a ready job from being dispatched. */
 export function heldOf(tx: Tx, job: Job): JobView["held"] {
-	if (job.line !== "" || job.status !== "queued" || !queuePolicy(job.kind).isListed) return undefined;
+	if (job.parked_on !== READY || job.status !== "queued" || !queuePolicy(job.kind).isListed) return undefined;
 	const bucket = tx.memory.buckets.get(job.bucket);
 	const reason = bucket ? heldBy(bucket, tx.world()) : null;
 	return reason ? { kind: reason.code, detail: reason.detail } : undefined;
@@ -60,24 +61,12 @@ export function heldOf(tx: Tx, job: Job): JobView["held"] {
 /** The same for many jobs, by bucket: computed once for all ready jobs of a bucket. */
 function heldOfAll(tx: Tx, jobs: readonly Job[]): Map<number, JobView["held"]> {
 	const held = new Map<number, JobView["held"]>();
-	for (const job of jobs) if (job.line === "" && job.status === "queued" && !held.has(job.bucket)) held.set(job.bucket, heldOf(tx, job));
+	for (const job of jobs)
+		if (job.parked_on === READY && job.status === "queued" && !held.has(job.bucket)) held.set(job.bucket, heldOf(tx, job));
 	return held;
 }
 
-/** Internal fields that views leave out: where the job is parked, and what views show in another form. */
-const HIDDEN = new Set([
-	"line",
-	"bucket",
-	"path",
-	"due_at",
-	"dependents",
-	"deps_left",
-	"reserve_at",
-	"awaited",
-	"timely",
-	"serial_wait",
-	"older_name",
-]);
+const HIDDEN: ReadonlySet<string> = new Set(HIDDEN_FIELDS);
 
 type Beside = { held?: JobView["held"] | undefined; waits_for?: number[] | undefined };
 
@@ -91,7 +80,7 @@ export function toView(job: Job, spec: JobSpec, after: JobView["after"], { held,
 	view.after = after;
 	view.parent = job.path?.[job.path.length - 1] ?? null;
 	view.depth = depthOf(job);
-	view.blocked = isWaiting(job.status) && job.line !== "";
+	view.blocked = isWaiting(job.status) && job.parked_on !== READY;
 	if (held) view.held = copy(held);
 	if (waits_for) view.waits_for = waits_for;
 	return view as JobView;
@@ -99,7 +88,7 @@ export function toView(job: Job, spec: JobSpec, after: JobView["after"], { held,
 
 /** The job's position among the ready jobs of its lane, exact up to a thousand; null beyond that, or while it is not ready. */
 export function* position(tx: Tx, job: Job): Op<number | null> {
-	if (job.line !== "" || job.status !== "queued") return null;
+	if (job.parked_on !== READY || job.status !== "queued") return null;
 	const { order } = tx.config;
 	const mine = tx.headOf(job);
 	const policy = queuePolicy(job.kind);
@@ -324,7 +313,7 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 	return jobs.map((job) => {
 		const spec = specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at };
 		return toView(job, spec, after.get(job.id) ?? [], {
-			held: job.line === "" ? held.get(job.bucket) : undefined,
+			held: job.parked_on === READY ? held.get(job.bucket) : undefined,
 			waits_for: job.run && awaitedBy(tx, job.id),
 		});
 	});

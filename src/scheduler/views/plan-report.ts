@@ -10,6 +10,7 @@ import { shut } from "../../core/gates/index.ts";
 import { askPace } from "../../core/gates/pace.ts";
 import { stamp } from "../../core/gates/time.ts";
 import type { Job } from "../../core/job.ts";
+import { READY } from "../../core/parked.ts";
 import { boundOf } from "../../core/plan.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { hasCycles } from "../limits/cycle.ts";
@@ -38,7 +39,7 @@ export function* reportPass(tx: Tx, claimer: Claimer): Op<{ jobs: Job[]; report:
 		if (bucket.ready === 0 || !queuePolicy(bucket.kind).isListed || bucket.stage !== undefined || skipped.length >= SHOWN) continue;
 		const waiting = spaced === "" ? "not its turn in this cycle" : "starts are spaced by spawn_delay";
 		const reason = shut(bucket, world)?.detail ?? (isMeant(bucket) ? waiting : FOR_WORKERS);
-		const rest = yield* ask({ read: "line", line: "", bucket: bucket.id, limit: SHOWN - skipped.length });
+		const rest = yield* ask({ read: "line", line: READY, bucket: bucket.id, limit: SHOWN - skipped.length });
 		for (const head of rest) skipped.push({ job: head.id, reason });
 	}
 	// A pass that only the pace holds up is limited by what its cycle may start (`batch`): `detail` says which of the two settings it is.

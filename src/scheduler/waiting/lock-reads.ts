@@ -2,8 +2,8 @@
 // each.
 
 import { ask, type Op, type Replies } from "../../contracts/store.ts";
-import { lockLine } from "../../core/gates/locks.ts";
 import type { Job, Lock } from "../../core/job.ts";
+import { onLock, type Parked } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/plan.ts";
 import type { Memory, Rivals } from "../transaction/cache.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -42,8 +42,8 @@ export function* fetchLocks(tx: Tx, keys: readonly string[]): Op<void> {
 	const unknown = new Set<string>();
 	for (const key of keys) if (!isKnown(memory, key)) unknown.add(key);
 	if (unknown.size === 0) return;
-	const lines: string[] = [];
-	for (const key of unknown) lines.push(lockLine(key, "exclusive"), lockLine(key, "shared"));
+	const lines: Parked[] = [];
+	for (const key of unknown) lines.push(onLock(key, "exclusive"), onLock(key, "shared"));
 	const found = yield* ask({ read: "locks", keys: [...unknown], lines, limit: WANTING });
 	learnHolders(memory, unknown, found, WANTING);
 	// The reply was cut off at the limit, so the set of contenders is incomplete for any key: remember none.
@@ -51,7 +51,7 @@ export function* fetchLocks(tx: Tx, keys: readonly string[]): Op<void> {
 	for (const key of unknown) memory.rivals.set(key, { wants: new Set(), shares: false, exclusive: false, shared: false });
 	for (const { key, job } of found.wants) memory.rivals.get(key)?.wants.add(job);
 	for (const key of found.shared) (memory.rivals.get(key) as Rivals).shares = true;
-	for (const line of found.lines) memory.joinLine(line);
+	for (const line of found.lines) memory.joinWaitQueue(line);
 }
 
 /** Loads the holders of several locks into memory. */
@@ -83,13 +83,13 @@ function learnHolders(memory: Memory, keys: Iterable<string>, { records, wants }
 
 /** Prefetch for runs that are about to end: the wait queues of their locks, where jobs may wait, and the documents and locks of the first waiters. */
 export function* fetchWaiters(tx: Tx, ending: readonly number[]): Op<void> {
-	const lines = new Set<string>();
-	for (const key of lockKeys(tx, ending)) for (const mode of MODES) if (tx.memory.rivals.get(key)?.[mode]) lines.add(lockLine(key, mode));
+	const lines = new Set<Parked>();
+	for (const key of lockKeys(tx, ending)) for (const mode of MODES) if (tx.memory.rivals.get(key)?.[mode]) lines.add(onLock(key, mode));
 	if (lines.size === 0) return;
 	const limit = WAITING * lines.size;
 	const rows = yield* ask({ read: "waiters", lines: [...lines], limit });
 	if (rows.length >= limit) return;
-	const waiters = new Map<string, Waiter[]>([...lines].map((line) => [line, []]));
+	const waiters = new Map<Parked, Waiter[]>([...lines].map((line) => [line, []]));
 	for (const { line, bucket, head } of rows) waiters.get(line)?.push({ bucket, head });
 	const first: number[] = [];
 	for (const [line, all] of waiters) {

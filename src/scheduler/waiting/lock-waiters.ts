@@ -2,16 +2,17 @@
 // Reading queue by queue would cost one round trip each, and each read would first flush the changes so far. Valid for one transaction only.
 
 import type { Job } from "../../core/job.ts";
+import type { Parked } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/plan.ts";
 
 export type Waiter = { bucket: number; head: ReadyJob };
 
 export class LockLines {
 	/** Complete wait queues, each in dispatch order. */
-	private readonly known = new Map<string, Waiter[]>();
-	private readonly lineOf = new Map<number, string>();
+	private readonly known = new Map<Parked, Waiter[]>();
+	private readonly lineOf = new Map<number, Parked>();
 
-	learn(line: string, waiters: readonly Waiter[]): void {
+	learn(line: Parked, waiters: readonly Waiter[]): void {
 		this.known.set(
 			line,
 			[...waiters].sort(({ head: a }, { head: b }) => b.rank - a.rank || b.level - a.level || a.age_at - b.age_at || a.id - b.id),
@@ -20,7 +21,7 @@ export class LockLines {
 	}
 
 	/** A job has changed: remove it from the queue it left, and forget the queue it is in now, since its position there may be another. */
-	touched({ id, line }: Job): void {
+	touched({ id, parked_on: line }: Job): void {
 		if (this.known.size === 0) return;
 		const was = this.lineOf.get(id);
 		if (was !== undefined && was !== line) {
@@ -33,13 +34,13 @@ export class LockLines {
 	}
 
 	/** The buckets that have waiters in this queue; undefined if the queue was not read. */
-	buckets(line: string): number[] | undefined {
+	buckets(line: Parked): number[] | undefined {
 		const waiters = this.known.get(line);
 		return waiters && [...new Set(waiters.map(({ bucket }) => bucket))].sort((a, b) => a - b);
 	}
 
 	/** The first waiter of a bucket below a level; null if there is none, undefined if the queue was not read. */
-	first(line: string, bucket: number, below?: { rank: number; level: number }): ReadyJob | null | undefined {
+	first(line: Parked, bucket: number, below?: { rank: number; level: number }): ReadyJob | null | undefined {
 		const waiters = this.known.get(line);
 		if (!waiters) return undefined;
 		const isBelow = ({ rank, level }: ReadyJob) => !below || rank < below.rank || (rank === below.rank && level < below.level);

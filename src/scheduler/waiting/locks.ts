@@ -6,9 +6,10 @@
 
 import { ask, type LinkRole, type LinkRow, type Op } from "../../contracts/store.ts";
 import { at } from "../../core/errors.ts";
-import { lockLine, obstacle } from "../../core/gates/locks.ts";
+import { obstacle } from "../../core/gates/locks.ts";
 import { isWaiting, type Job, type Lock, type LockMode } from "../../core/job.ts";
 import { priorityAt } from "../../core/order.ts";
+import { isOnBatch, isOnLock, onLock, type Parked, READY } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/plan.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { continueLater } from "./continuation.ts";
@@ -133,7 +134,7 @@ function* sharingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
 function* waitingBuckets(tx: Tx, key: string, mode: LockMode): Op<number[]> {
 	const rivals = tx.memory.rivals.get(key);
 	if (rivals && !rivals[mode]) return [];
-	const line = lockLine(key, mode);
+	const line = onLock(key, mode);
 	const buckets = tx.lines.buckets(line) ?? (yield* ask({ read: "buckets", line }));
 	if (rivals && buckets.length === 0) rivals[mode] = false;
 	return buckets;
@@ -155,7 +156,7 @@ function* putBack(tx: Tx, wanting: readonly number[]): Op<void> {
 	const overdue: Job[] = [];
 	for (const id of wanting) {
 		const job = tx.peek(id);
-		if (!job || !isWaiting(job.status) || !(job.line === "" || job.line.startsWith("batch:"))) continue;
+		if (!job || !isWaiting(job.status) || !(job.parked_on === READY || isOnBatch(job.parked_on))) continue;
 		yield* reevaluate(tx, job);
 		if (isOverdue(tx, job)) overdue.push(job);
 	}
@@ -171,7 +172,7 @@ export function* reserveAll(tx: Tx, overdue: readonly Job[]): Op<void> {
 /** The job has waited for its locks for so long (`order.overdue_after_ms`) that they are reserved for it. */
 export const isOverdue = (tx: Tx, job: Job): boolean => {
 	const after = tx.config.order.overdue_after_ms;
-	return after > 0 && job.line.startsWith("lock:") && job.ready_at !== undefined && job.ready_at + after <= tx.now;
+	return after > 0 && isOnLock(job.parked_on) && job.ready_at !== undefined && job.ready_at + after <= tx.now;
 };
 
 /** Continues an eviction that did not fit into one transaction. Returns the last job evicted, or null when the eviction is complete. */
@@ -188,7 +189,7 @@ export function* evictMore(tx: Tx, key: string, mode: LockMode, after: number): 
 export function* wakeLockWaiters(tx: Tx, key: string): Op<void> {
 	const reserver = reservationOf(tx, key);
 	const first = reserver ? yield* tx.find(reserver.job) : undefined;
-	if (first && isWaiting(first.status) && first.line.startsWith("lock:")) {
+	if (first && isWaiting(first.status) && isOnLock(first.parked_on)) {
 		yield* reevaluate(tx, first);
 		if (isOverdue(tx, first)) yield* reserve(tx, first);
 	}
@@ -196,7 +197,7 @@ export function* wakeLockWaiters(tx: Tx, key: string): Op<void> {
 	if (!(yield* wakeShared(tx, key))) continueLater(tx, { do: "pump", of: key, after: 0 });
 }
 
-function* firstIn(tx: Tx, line: string, bucket: number, below: { rank: number; level: number } | undefined): Op<ReadyJob | undefined> {
+function* firstIn(tx: Tx, line: Parked, bucket: number, below: { rank: number; level: number } | undefined): Op<ReadyJob | undefined> {
 	const known = tx.lines.first(line, bucket, below);
 	if (known !== undefined) return known ?? undefined;
 	return (yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: 1 }))[0];
@@ -212,7 +213,7 @@ function* wakeExclusive(tx: Tx, key: string): Op<void> {
 	yield* tx.load(wanting);
 	for (const id of wanting) {
 		const job = tx.peek(id);
-		if (job?.line === "" && modeOf(job, key) === "exclusive") awake.get(job.bucket)?.push(tx.headOf(job));
+		if (job?.parked_on === READY && modeOf(job, key) === "exclusive") awake.get(job.bucket)?.push(tx.headOf(job));
 	}
 	for (const [bucket, up] of awake) yield* wakeFirsts(tx, key, bucket, up);
 }
@@ -228,7 +229,7 @@ const PLAIN = { rank: 1, level: Number.MIN_SAFE_INTEGER };
 function* wakeFirsts(tx: Tx, key: string, bucket: number, awake: ReadyJob[]): Op<void> {
 	const { age_boost_per_minute, age_boost_max } = tx.config.order;
 	const reach = age_boost_per_minute > 0 ? age_boost_max : 0;
-	const line = lockLine(key, "exclusive");
+	const line = onLock(key, "exclusive");
 	let below: { rank: number; level: number } | undefined;
 	for (let tried = 0; tried < SOME; tried++) {
 		const head = yield* firstIn(tx, line, bucket, below);
@@ -237,8 +238,8 @@ function* wakeFirsts(tx: Tx, key: string, bucket: number, awake: ReadyJob[]): Op
 			const job = yield* tx.find(head.id);
 			if (!job || !(yield* canTake(tx, job, key))) return;
 			yield* reevaluate(tx, job);
-			if (job.line === line) return;
-			if (job.line !== "") {
+			if (job.parked_on === line) return;
+			if (job.parked_on !== READY) {
 				// Another of its keys may be taken: then the next waiter gets its chance.
 				if (isOverdue(tx, job)) yield* reserve(tx, job);
 				continue;
@@ -259,14 +260,14 @@ function staysBefore(up: ReadyJob, head: ReadyJob): boolean {
 /** Wakes the waiters that want the key in shared mode. Returns false when there are more than fit into one transaction. */
 export function* wakeShared(tx: Tx, key: string): Op<boolean> {
 	if ((yield* holdersOf(tx, key)).some(([, mode]) => mode === "exclusive")) return true;
-	const line = lockLine(key, "shared");
+	const line = onLock(key, "shared");
 	let left = SOME;
 	for (const bucket of yield* waitingBuckets(tx, key, "shared"))
 		while (left-- > 0) {
 			const best = yield* bestWaiter(tx, line, bucket);
 			if (!best || !(yield* canTake(tx, best, key))) break;
 			yield* reevaluate(tx, best);
-			if (best.line === line) break;
+			if (best.parked_on === line) break;
 			if (isOverdue(tx, best)) yield* reserve(tx, best);
 		}
 	return left > 0;
@@ -288,7 +289,7 @@ function precedes(tx: Tx, a: ReadyJob, b: ReadyJob): boolean {
 }
 
 /** The waiter of this bucket that dispatch would take first. */
-function* bestWaiter(tx: Tx, line: string, bucket: number): Op<Job | undefined> {
+function* bestWaiter(tx: Tx, line: Parked, bucket: number): Op<Job | undefined> {
 	let best: ReadyJob | undefined;
 	let below: { rank: number; level: number } | undefined;
 	for (let levels = 0; levels <= tx.config.order.age_boost_max + 1; levels++) {

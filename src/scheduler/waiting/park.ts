@@ -1,22 +1,12 @@
 // Decides where a waiting job belongs and moves it there: ready, parked on what will free it, or ended.
-//
-//   line            parked by gate                   woken by
-//   ""              ready: gates 1–9 pass            claim
-//   "time"          time                             its due_at
-//   "after"         after                            the end of the predecessor it names
-//   "fact"          artifacts item head conditions   a fact that it is linked to
-//   "human"         approval                         approve, answer
-//   "lock:<mode>:<key>"  locks                       a release of that key, best first
-//   "batch:<b>"     a held or spent batch            resume, grant, window
-//   "late"          deadline of a kernel entry       gc_expired
-//   "run"           –                                the end of its run
-//   "end"           –                                nothing
+// The table is in core/parked.ts.
 
 import type { Op } from "../../contracts/store.ts";
 import { artifactKey, isMarker, isProbed, itemKey } from "../../core/fact.ts";
 import type { JobFacts, Verdict } from "../../core/gates/gate.ts";
 import { type Decision, decide } from "../../core/gates/index.ts";
 import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../../core/job.ts";
+import { isOnBatch, isOnLock, READY } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { countSerial, uncountSerial } from "../limits/backlog.ts";
 import { returnName } from "../operations/names.ts";
@@ -39,8 +29,8 @@ export function* reevaluate(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 		tx.event("backoff_over", job.id, {});
 	if (decision.kind === "end") yield* endJob(tx, job, ending(decision.verdict));
 	else if (decision.kind === "ready") {
-		if (job.line === "new") makeReady(tx, job, tx.now);
-		else if (job.line !== "") {
+		if (job.parked_on === "new") makeReady(tx, job, tx.now);
+		else if (job.parked_on !== READY) {
 			const since = readySince(tx, job);
 			yield* unplace(tx, job);
 			makeReady(tx, job, since);
@@ -60,18 +50,18 @@ const ending = (verdict: Verdict): JobEnd => ({
  * bucket's window finds the job by that place.
  */
 export function* unplace(tx: Tx, job: Job): Op<void> {
-	const { line } = job;
+	const { parked_on } = job;
 	uncountSerial(tx, job);
-	if (line === "") {
+	if (parked_on === READY) {
 		tx.leave(job);
 		if (job.locks) {
 			unwant(tx, job);
-			job.line = "end";
+			job.parked_on = "end";
 			tx.touch(job);
 			for (const lock of job.locks) yield* wakeLockWaiters(tx, lock.key);
 		}
-	} else if (line.startsWith("batch:")) unwant(tx, job);
-	job.line = "end";
+	} else if (isOnBatch(parked_on)) unwant(tx, job);
+	job.parked_on = "end";
 }
 
 /**
@@ -79,14 +69,14 @@ export function* unplace(tx: Tx, job: Job): Op<void> {
  * that time: a deadline that came first would have ended the job.
  */
 const readySince = (tx: Tx, job: Job): number =>
-	job.line === "time" && job.due_at !== undefined && job.due_at <= tx.now ? job.due_at : tx.now;
+	job.parked_on === "time" && job.due_at !== undefined && job.due_at <= tx.now ? job.due_at : tx.now;
 
-const PARKED = ["wait_reason", "gate", "since", "backoff_until"] as const;
+const PARKED = ["wait_reason", "waits_for_pred", "gate", "since", "backoff_until"] as const;
 
 function makeReady(tx: Tx, job: Job, since: number): void {
 	job.ready_at ??= since;
 	drop(job, PARKED);
-	job.line = "";
+	job.parked_on = READY;
 	setDue(tx, job, undefined);
 	if (job.status !== "queued") tx.move(job, "queued", "ready");
 	else tx.touch(job);
@@ -99,23 +89,26 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 	// The back-off is over. Clear it, so that a clock that is set back does not start it again.
 	if (to.gate !== "time") job.backoff_until = undefined;
 	const same =
-		job.line === to.line && job.wait_reason?.detail === detail && job.wait_reason.kind === to.reason.code && job.status === to.status;
+		job.parked_on === to.parked_on &&
+		job.wait_reason?.detail === detail &&
+		job.wait_reason.kind === to.reason.code &&
+		job.status === to.status;
 	if (same) {
 		setDue(tx, job, to.until);
 		tx.touch(job);
 		return;
 	}
 	const since = readySince(tx, job);
-	const asks = to.line === "human" && job.line !== to.line && to.reason.code === "approval";
-	if (job.line !== to.line) {
+	const asks = to.parked_on === "human" && job.parked_on !== to.parked_on && to.reason.code === "approval";
+	if (job.parked_on !== to.parked_on) {
 		yield* unplace(tx, job);
 		job.since = tx.now;
-		job.line = to.line;
+		job.parked_on = to.parked_on;
 		countSerial(tx, job);
 		// A job that only its batch holds back could take its locks. Link it like a ready job: when another job takes one of them, the lock becomes the first of
 		// its reasons.
-		if (to.line.startsWith("batch:")) want(tx, job);
-		tx.memory.joinLine(to.line);
+		if (isOnBatch(to.parked_on)) want(tx, job);
+		tx.memory.joinWaitQueue(to.parked_on);
 	}
 	if (to.gate === "locks" || to.gate === "holds" || to.gate === "budget") job.ready_at ??= since;
 	else {
@@ -124,12 +117,13 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 	}
 	job.gate = to.gate;
 	job.wait_reason = { kind: to.reason.code, detail };
+	job.waits_for_pred = to.parked_on === "after" ? to.reason.subject : undefined;
 	if (!job.waited_on?.includes(to.reason.code)) job.waited_on = [...(job.waited_on ?? []), to.reason.code];
 	setDue(tx, job, to.until);
 	if (job.status !== to.status) tx.move(job, to.status, "parked", { reason: to.reason });
 	else tx.touch(job);
 	if (asks && job.id !== tx.arriving) tx.event("approval_asked", job.id, {});
-	if (to.line.startsWith("lock:")) tx.stirred = true;
+	if (isOnLock(to.parked_on)) tx.stirred = true;
 }
 
 /** Sets `due_at`: the next moment at which time alone may change something for this job. */
@@ -142,8 +136,8 @@ export function setDue(tx: Tx, job: Job, until: number | undefined): void {
 	if (until !== undefined) times.push(until);
 	// By the clock of a claim the deadline may lie ahead and the job wait for its time: `due_at` must not be set to a moment that has passed.
 	const isPast = queuePolicy(job.kind).clock === "claim" && (job.deadline ?? 0) < tx.now;
-	if (job.deadline !== undefined && job.line !== "late" && isWaiting(job.status) && !isPast) times.push(job.deadline);
-	if (job.line.startsWith("lock:") && job.ready_at !== undefined && tx.config.order.overdue_after_ms > 0)
+	if (job.deadline !== undefined && job.parked_on !== "late" && isWaiting(job.status) && !isPast) times.push(job.deadline);
+	if (isOnLock(job.parked_on) && job.ready_at !== undefined && tx.config.order.overdue_after_ms > 0)
 		times.push(Math.max(job.ready_at + tx.config.order.overdue_after_ms, job.reserve_at ?? 0));
 	job.due_at = times.length === 0 ? undefined : Math.min(...times);
 }
@@ -157,7 +151,19 @@ export type JobEnd = {
 	usage?: Record<string, number>;
 };
 
-const ENDED = ["due_at", "wait_reason", "gate", "since", "backoff_until", "ready_at", "rank", "forced", "question", "reserve_at"] as const;
+const ENDED = [
+	"due_at",
+	"wait_reason",
+	"waits_for_pred",
+	"gate",
+	"since",
+	"backoff_until",
+	"ready_at",
+	"rank",
+	"forced",
+	"question",
+	"reserve_at",
+] as const;
 
 /** Ends a job for good: unparks it, removes it from its chain and batch, and queues its dependents for the cascade of this transaction. */
 export function* endJob(tx: Tx, job: Job, end: JobEnd): Op<void> {
@@ -165,7 +171,7 @@ export function* endJob(tx: Tx, job: Job, end: JobEnd): Op<void> {
 		yield* unplace(tx, job);
 		if (job.locks) yield* giveUpReservations(tx, job);
 	}
-	job.line = "end";
+	job.parked_on = "end";
 	drop(job, ENDED);
 	if (end.status === "blocked_by_dependency" && end.end_reason) job.wait_reason = { kind: "dependencies", detail: end.end_reason };
 	job.ended_at = tx.now;

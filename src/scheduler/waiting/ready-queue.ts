@@ -2,6 +2,7 @@
 
 import { ask, type Op } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
+import { READY } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/plan.ts";
 
 /** Rows fetched in one read; a level is refilled when its rows are used up. */
@@ -193,7 +194,7 @@ export class Window {
 	private *fetch(bucket: Bucket, below: Level | undefined): Op<void> {
 		const rows = yield* ask({
 			read: "line",
-			line: "",
+			line: READY,
 			bucket: bucket.id,
 			...(below ? { below: { rank: below.rank, level: below.level } } : {}),
 			limit: ROWS,
@@ -218,7 +219,7 @@ export class Window {
 		const after = last ? { age_at: last.age_at, id: last.id } : { age_at: -1, id: 0 };
 		const rows = yield* ask({
 			read: "line",
-			line: "",
+			line: READY,
 			bucket: bucket.id,
 			after: { rank: level.rank, level: level.level, ...after },
 			limit,

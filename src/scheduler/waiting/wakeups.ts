@@ -5,6 +5,7 @@ import { ask, type Op } from "../../contracts/store.ts";
 import { at } from "../../core/errors.ts";
 import { fits } from "../../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../../core/job.ts";
+import { isOnLock, READY } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { uncountSerial } from "../limits/backlog.ts";
 import { cancelMore } from "../operations/cancel.ts";
@@ -65,12 +66,13 @@ function* tell(tx: Tx, pred: Job, id: number, policy: Policy): Op<void> {
 		yield* endJob(tx, job, { status: "blocked_by_dependency", exit_code: null, end_reason });
 		return;
 	}
+	const subject = `job:${pred.id}`;
 	job.deps_left = (job.deps_left ?? 1) - 1;
 	tx.touch(job);
 	// If the job's time has come as well, it was this predecessor that it waited for last: clear `due_at`, so that the job counts as ready since now, not
 	// since then.
-	if (job.deps_left === 0 && job.line === "time" && job.due_at !== undefined && job.due_at <= tx.now) job.due_at = undefined;
-	const named = job.line === "after" && job.wait_reason?.detail === `waiting on job ${pred.id}`;
+	if (job.deps_left === 0 && job.parked_on === "time" && job.due_at !== undefined && job.due_at <= tx.now) job.due_at = undefined;
+	const named = job.parked_on === "after" && (job.waits_for_pred ?? subject) === subject;
 	if (job.deps_left > 0 && !named) return;
 	// Take the predecessor out of `unsettled` while this dependent is re-evaluated: otherwise it would still count as running.
 	const pending = tx.unsettled.delete(pred.id);
@@ -169,7 +171,7 @@ function* rekey(tx: Tx, after: number): Op<number | null> {
 		if (!job) continue;
 		tx.touch(job);
 		// The old settings decided which waiters are awake for a free key and which are overdue: decide it again.
-		if (!job.line.startsWith("lock:")) continue;
+		if (!isOnLock(job.parked_on)) continue;
 		yield* reevaluate(tx, job);
 		if (isOverdue(tx, job)) overdue.push(job);
 	}
@@ -201,7 +203,7 @@ function* unstage(tx: Tx, { from, to }: { from: number; to: number }): Op<number
 		const job = yield* tx.find(id);
 		if (job) yield* dropName(tx, job);
 		if (job && isWaiting(job.status)) {
-			if (job.line === "") tx.leave(job);
+			if (job.parked_on === READY) tx.leave(job);
 			uncountSerial(tx, job);
 			if (queuePolicy(job.kind).isCounted) tx.count("depth", job.lane, -1);
 			if (job.item !== undefined) tx.put("chain", job.item, null);

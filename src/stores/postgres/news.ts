@@ -157,7 +157,7 @@ function readNews(text: string): News {
 	const [version, counters, lists] = text.split(BETWEEN) as [string, string, string];
 	const [rows, specs, events] = JSON.parse(lists) as Written;
 	const insert = rows.map(([job, rank, level, age_at, ready_at, due_at]): JobRow => {
-		const { id, line, bucket, status, lane, batch = null } = job;
+		const { id, parked_on: line, bucket, status, lane, batch = null } = job;
 		return { id, line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, job };
 	});
 	return { version: Number(version), counters: counters === "" ? null : counters, arrivals: { insert, specs, events } };

@@ -15,11 +15,19 @@ const plain: Job = {
 	created_at: 5,
 	runnable_at: 5,
 	attempt: 0,
-	line: "",
+	parked_on: "",
 	bucket: 3,
 	ready_at: 5,
 };
-const asRow = (doc: string, { id, line, bucket, status, lane, due_at }: Job) => [doc, id, line, bucket, status, lane, due_at ?? null];
+const asRow = (doc: string, { id, parked_on: line, bucket, status, lane, due_at }: Job) => [
+	doc,
+	id,
+	line,
+	bucket,
+	status,
+	lane,
+	due_at ?? null,
+];
 const asEnded = (doc: string, { id, status, lane, ended_at }: Job) => [doc, id, "end", 0, status, lane, null, ended_at ?? 0];
 
 test("fields that columns hold, and default values, are left out", () => {
@@ -54,7 +62,15 @@ test("values other than the defaults are stored", () => {
 
 test("a running job's document repeats nothing", () => {
 	const run = { attempt: 1, token: 4, host: "", worker: "w", started_at: 9 };
-	const job: Job = { ...plain, status: "running", line: "run", attempt: 1, started_at: 9, due_at: 60, run: { ...run, lease_until: 60 } };
+	const job: Job = {
+		...plain,
+		status: "running",
+		parked_on: "run",
+		attempt: 1,
+		started_at: 9,
+		due_at: 60,
+		run: { ...run, lease_until: 60 },
+	};
 	expect(JSON.parse(pack(job, "job"))).toEqual({
 		kind: "payload",
 		created_at: 5,
@@ -69,9 +85,9 @@ test("a running job's document repeats nothing", () => {
 		expect(unpack(asRow(pack(one, "job"), one))).toEqual(one);
 });
 
-test("an ended job keeps its bucket, and a line other than `end`", () => {
+test("an ended job keeps its bucket, and what it was parked on if that is not `end`", () => {
 	const last_run = { attempt: 1, host: "", worker: "w", started_at: 6 };
-	const ended: Job = { ...plain, status: "succeeded", line: "end", attempt: 1, started_at: 6, ended_at: 8, last_run };
+	const ended: Job = { ...plain, status: "succeeded", parked_on: "end", attempt: 1, started_at: 6, ended_at: 8, last_run };
 	expect(JSON.parse(pack(ended, "done"))).toEqual({
 		kind: "payload",
 		created_at: 5,
@@ -82,7 +98,7 @@ test("an ended job keeps its bucket, and a line other than `end`", () => {
 		last_run: { worker: "w" },
 	});
 	const others = [
-		{ line: "late" },
+		{ parked_on: "late" as const },
 		{ ended_at: 0 },
 		{ ended_at: undefined },
 		{ due_at: 9 },
@@ -97,6 +113,10 @@ test("an ended job keeps its bucket, and a line other than `end`", () => {
 test("a document of an older version, with all of its fields, is read as well", () => {
 	const job: Job = { ...plain, run: { attempt: 1, token: 4, host: "h", worker: "w", started_at: 9 } };
 	expect(unpack(asRow(JSON.stringify(job), job))).toEqual(job);
+	const { parked_on: line, ...others } = { ...job, parked_on: "lock:shared:db" as const };
+	const read = unpack(asRow(JSON.stringify({ ...others, line }), { ...others, parked_on: line }));
+	expect(read).toEqual({ ...others, parked_on: line });
+	expect(pack(read, "job")).not.toContain("line");
 });
 
 test("a text that is no document is not taken for one", () => {

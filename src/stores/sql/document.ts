@@ -2,6 +2,7 @@
 // life, so each field left out saves serialising, sending, logging and parsing it.
 
 import type { Job, Lock, Run } from "../../core/job.ts";
+import type { Parked } from "../../core/parked.ts";
 
 type Table = "job" | "done";
 
@@ -39,7 +40,7 @@ function isKnown(job: Job, key: string, value: unknown, table: Table): boolean {
 		case "status":
 		case "lane":
 			return true;
-		case "line":
+		case "parked_on":
 			return table === "job" || value === "end";
 		case "bucket":
 		case "due_at":
@@ -81,9 +82,13 @@ const unpackLock = (lock: Lock | string): Lock => (typeof lock === "string" ? { 
 
 /** Makes a job of a document and its columns, in the order of STORED. Also reads documents of older versions, which have all fields. */
 export function unpack([doc, id, line, bucket, status, lane, due_at, ended_at]: readonly unknown[]): Job {
-	const job = JSON.parse(doc as string) as Job;
+	const job = JSON.parse(doc as string) as Job & { line?: Parked | undefined };
+	if (job.line !== undefined) {
+		job.parked_on = job.line;
+		job.line = undefined;
+	}
 	job.id ??= id as number;
-	job.line ??= line as string;
+	job.parked_on ??= line as Parked;
 	job.bucket ??= bucket as number;
 	job.status ??= status as Job["status"];
 	job.lane ??= lane as string;

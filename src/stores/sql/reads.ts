@@ -2,6 +2,7 @@
 // as a table `e` with a column `value`.
 
 import type { Replies, StoreRead } from "../../contracts/store.ts";
+import type { Parked } from "../../core/parked.ts";
 import { STORED, unpack } from "./document.ts";
 
 export type Query = { sql: string; params: (string | number | null)[] };
@@ -202,7 +203,7 @@ function job(row: Row): unknown {
 			created_at: 0,
 			runnable_at: 0,
 			attempt: 0,
-			line,
+			parked_on: line,
 			bucket,
 			broken,
 		};
@@ -239,7 +240,7 @@ function lockRows(rows: Row[]): Replies["locks"] {
 		if (body !== null) found.records.push([name, JSON.parse(body)]);
 		else if (job === 0) found.shared.push(name);
 		else if (job !== null) found.wants.push({ key: name, job, runs: line === "run" });
-		else found.lines.push(name);
+		else found.lines.push(name as Parked);
 	}
 	return found;
 }
