@@ -48,7 +48,6 @@ class Bench {
 				this.watched.set(paths.join(), call);
 				return () => this.watched.delete(paths.join());
 			},
-			settings: () => this.settings,
 			expand: async ({ recipe, ...rest }) => ({
 				warnings: [],
 				jobs: (recipe === "two" ? ["one", "two"] : [recipe as string]).map((word) => ({ ...rest, command: ["do", word] })),
@@ -58,7 +57,7 @@ class Bench {
 
 	async set(settings: Partial<Bench["settings"]>): Promise<void> {
 		this.settings = { ...this.settings, ...settings };
-		await this.triggers.reload();
+		await this.triggers.reload(this.settings);
 	}
 
 	/** Time passes, timer by timer. */
@@ -192,7 +191,7 @@ describe("cron", () => {
 		b.timers.clear();
 		clock.pass(2 * HOUR);
 		b.open();
-		await b.triggers.reload();
+		await b.triggers.reload(b.settings);
 		expect(await b.added()).toEqual([60, 180]);
 		await b.work();
 		expect((await b.added()).length).toBe(3);

@@ -23,8 +23,9 @@ type Entry = { name: string; mark: string; state: TriggerView } & (
 );
 export type Triggers = TriggerHandle & {
 	/** Takes over the configured triggers without firing any: runs of an earlier daemon may not have been found again yet. */
-	arm(): Promise<void>;
-	reload(): Promise<void>;
+	arm(settings: Wanted): Promise<void>;
+	/** Takes over these settings, or those that it has, and fires what is due. */
+	reload(settings?: Wanted): Promise<void>;
 	/** Resolves when no trigger is being fired any more. */
 	stop(): Promise<void>;
 };
@@ -35,7 +36,6 @@ export type TriggerParts = {
 	log: Log;
 	readSchedule: ReadSchedule;
 	watchPaths: WatchPaths;
-	settings: () => Wanted;
 	/** The jobs that a recipe makes. */
 	expand: (input: JobInput) => Promise<{ jobs: JobInput[]; warnings: string[] }>;
 	/** "others": further hosts have triggers in the same store; unknown ones are theirs. */
@@ -52,6 +52,7 @@ const IN_A_ROW = 50;
 export function createTriggers(parts: TriggerParts): Triggers {
 	const { scheduler, host, clock, log } = parts;
 	const entries = new Map<string, Entry>();
+	let configured: Wanted = { cron: {}, watches: {} };
 	let cancel = () => {};
 	let stopped = false;
 	let queue: Promise<unknown> = Promise.resolve();
@@ -177,7 +178,7 @@ export function createTriggers(parts: TriggerParts): Triggers {
 	}
 
 	async function take(): Promise<void> {
-		const { cron, watches } = parts.settings();
+		const { cron, watches } = configured;
 		const zone = scheduler.config().timezone;
 		const wanted = new Map<string, [mark: string, make: (state: TriggerView, mark: string) => Entry]>();
 		for (const [short, settings] of Object.entries(cron)) {
@@ -231,13 +232,18 @@ export function createTriggers(parts: TriggerParts): Triggers {
 	}
 
 	return {
-		arm: () => inTurn(take),
-		reload: () =>
-			inTurn(async () => {
+		arm(settings) {
+			configured = settings;
+			return inTurn(take);
+		},
+		reload(settings = configured) {
+			configured = settings;
+			return inTurn(async () => {
 				if (stopped) return;
 				await take();
 				await lookAround();
-			}),
+			});
+		},
 		list: async () => {
 			const states = new Map((await scheduler.triggers()).map((one) => [one.name, one]));
 			return [...entries.values()].map((entry) => infoOf({ ...entry, state: states.get(entry.name) ?? entry.state }));

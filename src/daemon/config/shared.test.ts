@@ -37,7 +37,7 @@ test("set and unset: the scheduler's settings in the store, the daemon's in the 
 	});
 	onTestFinished(() => scheduler.close());
 	const file = openConfigFile({ path: join(folder, "config.yml"), host: localHost, log: SILENT });
-	const config = shareConfig(file, { scheduler: () => scheduler });
+	const config = shareConfig(file, scheduler);
 	expect(config.get("max_concurrent")).toEqual([{ key: "max_concurrent", value: 3, origin: "store" }]);
 	expect(await config.set("lanes.code.max", "7")).toEqual([{ key: "lanes.code.max", value: 7, origin: "store" }]);
 	expect(await config.set("spawn_delay", "2s")).toEqual([{ key: "spawn_delay_ms", value: 2000, origin: "store" }]);

@@ -31,12 +31,10 @@ export function isShared(key: string): boolean {
 	return true;
 }
 
-type Parts = { scheduler: () => Pick<Scheduler, "config" | "configure"> };
-
-export function shareConfig(file: ConfigFile, { scheduler }: Parts): ConfigFile {
+export function shareConfig(file: ConfigFile, scheduler: Pick<Scheduler, "config" | "configure">): ConfigFile {
 	const usual = new Map(flat(DEFAULTS).map(([key, value]) => [key, JSON.stringify(value)]));
 	const kept = (): Origin[] =>
-		flat(scheduler().config())
+		flat(scheduler.config())
 			.filter(([key]) => isShared(key))
 			.map(([key, value]) => ({ key, value, origin: usual.get(key) === JSON.stringify(value) ? "default" : "store" }));
 	const list = () => [...kept(), ...file.list().filter(({ key }) => !isShared(key))];
@@ -51,7 +49,7 @@ export function shareConfig(file: ConfigFile, { scheduler }: Parts): ConfigFile 
 			});
 		const steps = stepsOf(key);
 		const input = steps.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value) as Record<string, unknown>;
-		await scheduler().configure(input, { by });
+		await scheduler.configure(input, { by });
 		return found(key);
 	}
 
@@ -69,7 +67,7 @@ export function shareConfig(file: ConfigFile, { scheduler }: Parts): ConfigFile 
 
 	return {
 		...file,
-		engine: () => scheduler().config(),
+		engine: () => scheduler.config(),
 		list,
 		get: (key) => {
 			const some = found(key);

@@ -27,12 +27,10 @@ function stand() {
 		},
 		log: { debug() {}, info() {}, warn() {}, error() {} } as never,
 		guard: { now: () => now, feed: (until) => void fed.push(until), end() {} },
-		lost: () => {},
-		overtaken: () => {},
-		also: async () => {},
 	});
+	const calls = { lost: () => {}, overtaken: () => {}, also: async () => {} };
 	return {
-		keeper,
+		keeper: { ...keeper, start: () => keeper.start(calls) },
 		fed,
 		pass: (seconds: number) => {
 			now += seconds;

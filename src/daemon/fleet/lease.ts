@@ -16,6 +16,9 @@ export type LeaseParts = {
 	host: Pick<Host, "after">;
 	log: Log;
 	guard: Guard | null;
+};
+
+type LeaseCalls = {
 	/** Called when this host's lease had expired: its runs were given up, and other hosts may have them. */
 	lost(): void;
 	/** Called when another daemon has taken this host's name: nothing that this one does counts any more. */
@@ -29,8 +32,8 @@ export type LeaseKeeper = {
 	granted(askedAt: number): void;
 	/** Whether a run that starts now is safe: false once the guard may be ending runs. */
 	holds(): boolean;
-	start(): void;
-	beat(): Promise<void>;
+	/** Sends heartbeats from now on. */
+	start(calls: LeaseCalls): void;
 	/** Gives up the name if nothing runs any more, otherwise leaves the runs to the guard. The last call. */
 	leave(): Promise<void>;
 	stop(): void;
@@ -48,7 +51,7 @@ export const guardOf = (home: Pick<Home, "path" | "tag" | "runs">, log: Log): Gu
 /** Factor by which the interval is shortened after a failure: a store that was unreachable for a moment must not cost the lease. */
 const HURRY = 4;
 
-export function keepLease({ scheduler, host, log, guard, lost, overtaken, also }: LeaseParts): LeaseKeeper {
+export function keepLease({ scheduler, host, log, guard }: LeaseParts): LeaseKeeper {
 	let cancel = () => {};
 	let stopped = false;
 	/** When the current lease was requested; it counts from then. */
@@ -60,7 +63,7 @@ export function keepLease({ scheduler, host, log, guard, lost, overtaken, also }
 		guard?.feed(askedAt + staleAfter() / 1000, marginMs(staleAfter()));
 	}
 
-	async function beat(): Promise<void> {
+	async function beat({ lost, also }: LeaseCalls): Promise<void> {
 		// The answer may take long. The lease certainly holds when counted from the request, so measure before sending it.
 		const askedAt = guard?.now() ?? 0;
 		const answer = await scheduler.heartbeat();
@@ -75,16 +78,16 @@ export function keepLease({ scheduler, host, log, guard, lost, overtaken, also }
 	/** Time until the next heartbeat: one interval after the last request, because a slow answer has used up a part of the lease. */
 	const dueMs = () => Math.max(0, beatMs(staleAfter()) - (guard && heldFrom !== undefined ? (guard.now() - heldFrom) * 1000 : 0));
 
-	function next(ms: number): void {
+	function next(ms: number, calls: LeaseCalls): void {
 		if (stopped) return;
 		cancel = host.after(ms, () => {
-			beat().then(
-				() => next(dueMs()),
+			beat(calls).then(
+				() => next(dueMs(), calls),
 				(error) => {
 					if (stopped) return;
-					if ((error as { code?: unknown }).code === "fenced") return overtaken(troubleOf(error));
+					if ((error as { code?: unknown }).code === "fenced") return calls.overtaken(troubleOf(error));
 					log.warn("the heartbeat failed; it is tried again", { error: troubleOf(error) });
-					next(beatMs(staleAfter()) / HURRY);
+					next(beatMs(staleAfter()) / HURRY, calls);
 				},
 			);
 		});
@@ -93,8 +96,7 @@ export function keepLease({ scheduler, host, log, guard, lost, overtaken, also }
 	return {
 		granted,
 		holds: () => !guard || heldFrom === undefined || guard.now() < heldFrom + (staleAfter() - marginMs(staleAfter())) / 1000,
-		beat,
-		start: () => next(dueMs()),
+		start: (calls) => next(dueMs(), calls),
 		async leave() {
 			stopped = true;
 			cancel();

@@ -1,35 +1,32 @@
 // What the daemon works with: the variables of its environment that are passed on, git, the repos that have a folder here, and their facts.
 
 import type { Disk } from "../../contracts/disk.ts";
+import type { Git } from "../../contracts/git.ts";
 import type { Clock } from "../../contracts/host.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
 import { NETWORK } from "../../core/input/environment.ts";
 import { matchesAny } from "../../core/text/stars.ts";
 import { localDisk } from "../../host/disk.ts";
-import { withFacts } from "../../host/facts.ts";
+import { type FactHost, withFacts } from "../../host/facts.ts";
 import { openGit } from "../../host/git.ts";
 import { localHost } from "../../host/local.ts";
 import { runProgram } from "../../host/program.ts";
-import type { Repo } from "../../workspaces/index.ts";
+import type { Repo, Work } from "../../workspaces/index.ts";
 import { gitMark } from "../../workspaces/orphans.ts";
 import { treeOf } from "../../workspaces/record.ts";
-import type { openConfigFile } from "../config/file.ts";
-import type { prepareHome } from "../service/home.ts";
+import type { ConfigFile } from "../config/file.ts";
+import type { Home } from "../service/home.ts";
 import { createFetching } from "./by-url.ts";
+import type { WholeRepo } from "./file.ts";
 import { mergeHold, settingsOf } from "./repos.ts";
 import { wantedFacts } from "./wanted-facts.ts";
 
-export type RepoEnvironmentDeps = {
-	config: ReturnType<typeof openConfigFile>;
-	home: ReturnType<typeof prepareHome>;
-	env: Record<string, string | undefined>;
-	clock: Clock;
-	list: Scheduler["list"];
-	makers: (repo: string, artifact: string) => string[];
-	freshen: (repo: string) => Promise<void>;
-};
+type InForce = Pick<ConfigFile, "engine" | "settings">;
+type Places = Pick<Home, "path" | "tag" | "runs" | "worktrees" | "clones">;
 
-export function createRepoEnvironment({ config, home, env, clock, list, makers, freshen }: RepoEnvironmentDeps) {
+/** The variables that programs of this daemon get, and git with them. */
+export function createProgramEnvironment(parts: { config: InForce; home: Places; env: Record<string, string | undefined> }) {
+	const { config, home, env } = parts;
 	// Cached, because it is needed several times for each run: the environment never changes, so only a new setting requires a new copy. SLUICE_STORE is left
 	// out, because programs need not know the store, whose URL may hold a password.
 	const { SLUICE_STORE: _store, ...surroundings } = env;
@@ -41,27 +38,53 @@ export function createRepoEnvironment({ config, home, env, clock, list, makers, 
 		run: runProgram,
 		env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }),
 		mark: gitMark(home.tag),
-		treeOf: (folder) => treeOf({ worktrees: home.worktrees, disk: localDisk }, folder, (name) => repo(name)?.path ?? null),
+		treeOf: (folder) =>
+			treeOf({ worktrees: home.worktrees, disk: localDisk }, folder, (name) => pathOf(settingsOf(config, name), name, home)),
 	});
+	return { allowed, git };
+}
+
+/** The folder of a repo on this host: a person's checkout, or the clone of a repo that is registered by URL. */
+const pathOf = (settings: WholeRepo | null, name: string, { clones }: Places): string | null =>
+	settings?.path ?? (settings?.url ? `${clones}/${name}` : null);
+
+/** The repos that have a folder on this host, with their settings in force. */
+export function createRepoFolders(config: InForce, home: Places) {
 	const repo = (name: string): Repo | null => {
 		const settings = settingsOf(config, name);
-		const path = settings?.path ?? (settings?.url ? `${home.clones}/${name}` : null);
+		const path = pathOf(settings, name, home);
 		return settings === null || path === null ? null : { ...settings, name, path, hold: mergeHold(config, name) };
 	};
 	const placed = (): Record<string, Repo> => {
 		const all = Object.keys(config.engine().repos).map((name) => [name, repo(name)] as const);
 		return Object.fromEntries(all.filter((entry): entry is [string, Repo] => entry[1] !== null));
 	};
-	const wanted = wantedFacts({ clock, list });
+	return { repo, placed };
+}
+
+export type FactDeps = {
+	config: InForce;
+	home: Places;
+	clock: Clock;
+	allowed: () => Record<string, string>;
+	git: Git;
+	placed: () => Record<string, Repo>;
+	scheduler: Pick<Scheduler, "list">;
+	work: Pick<Work, "makers" | "freshen">;
+};
+
+/** The facts of these repos and of this machine. */
+export function createFacts({ config, home, clock, allowed, git, placed, scheduler, work }: FactDeps): FactHost {
+	const wanted = wantedFacts({ clock, list: scheduler.list });
 	const names = () => Object.keys(placed()).filter((name) => placed()[name]?.url !== null);
-	const fetching = createFetching({ clock, names, wanted, freshen });
+	const fetching = createFetching({ clock, names, wanted, freshen: work.freshen });
 	const facts = withFacts(localHost, {
 		git,
 		run: runProgram,
 		clock,
 		repos: () =>
 			Object.fromEntries(
-				Object.entries(placed()).map(([name, one]) => [name, { ...one, makers: (artifact: string) => makers(name, artifact) }]),
+				Object.entries(placed()).map(([name, one]) => [name, { ...one, makers: (artifact: string) => work.makers(name, artifact) }]),
 			),
 		probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
 		env: allowed,
@@ -69,11 +92,13 @@ export function createRepoEnvironment({ config, home, env, clock, list, makers, 
 		wanted,
 		hasPatch: (job) => hasPatch(localDisk, `${home.runs}/${job}`),
 	});
-	const probe = (keys: string[]) => {
-		fetching.look(keys);
-		return facts.probe(keys);
+	return {
+		...facts,
+		probe: (keys) => {
+			fetching.look(keys);
+			return facts.probe(keys);
+		},
 	};
-	return { allowed, git, repo, placed, facts: { ...facts, probe } };
 }
 
 /** Reports to the scheduler which of these repos have uncommitted changes or a git operation under way, as far as that can be determined now. */

@@ -5,7 +5,11 @@ import { secretNames } from "../../api/secrets.ts";
 import type { Clock } from "../../contracts/host.ts";
 import type { Level, Log, LogFields } from "../../contracts/log.ts";
 
-export type LogFile = Log & { close(): void };
+export type LogFile = Log & {
+	/** From now on masks these values, too; `secrets` replaces the patterns. */
+	mask(more: Pick<LogFileOptions, "secrets" | "masked">): void;
+	close(): void;
+};
 export type LogFileOptions = {
 	path: string;
 	clock: Clock;
@@ -26,6 +30,8 @@ export function openLog(options: LogFileOptions): LogFile {
 	const { path, clock, maxBytes = 10_000_000, keep = 3 } = options;
 	let file: number | undefined;
 	let size = 0;
+	let secrets = options.secrets ?? (() => []);
+	const values = [...(options.masked ?? [])];
 
 	function write(level: Level, message: string, fields: LogFields = {}): void {
 		try {
@@ -50,12 +56,11 @@ export function openLog(options: LogFileOptions): LogFile {
 		size = fstatSync(file).size;
 	}
 
-	const masked = (text: string) =>
-		(options.masked ?? []).reduce((result, value) => (value ? result.replaceAll(value, MASK) : result), text);
+	const masked = (text: string) => values.reduce((result, value) => (value ? result.replaceAll(value, MASK) : result), text);
 
 	/** Fields as `name=value`; values under a secret name are masked, at any depth. */
 	function lineOf(at: number, level: Level, message: string, fields: LogFields): string {
-		const isSecret = secretNames(options.secrets?.() ?? []);
+		const isSecret = secretNames(secrets());
 		const hide = (key: string, value: unknown) => (key !== "" && typeof value !== "object" && isSecret(key) ? MASK : value);
 		const shown = Object.entries(fields).flatMap(([key, value]) => {
 			if (value === undefined) return [];
@@ -71,6 +76,10 @@ export function openLog(options: LogFileOptions): LogFile {
 		info: (message, fields) => write("info", message, fields),
 		warn: (message, fields) => write("warn", message, fields),
 		error: (message, fields) => write("error", message, fields),
+		mask(more) {
+			secrets = more.secrets ?? secrets;
+			values.push(...(more.masked ?? []));
+		},
 		close() {
 			if (file !== undefined) closeSync(file);
 			file = undefined;

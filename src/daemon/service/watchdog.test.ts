@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Log } from "../../contracts/log.ts";
 import type { JobView, PlanReport } from "../../contracts/scheduler.ts";
 import { logDepths } from "../depths.ts";
-import { startWatchdog } from "./watchdog.ts";
+import { createWatchdog } from "./watchdog.ts";
 
 /** Timers in the order of their time; the wall clock and the monotonic clock can be moved apart. */
 class HandClock {
@@ -50,7 +50,8 @@ function stand(plan: () => Promise<PlanReport> = async () => ({ dispatch: [], sk
 	const log: Log = { debug: say, info: say, warn: say, error: say };
 	const kinds: Record<number, string> = { 1: "command", 2: "payload" };
 	const scheduler = { plan, status: async () => ({}) as never, show: async (id: number) => ({ kind: kinds[id] }) as JobView };
-	const watchdog = startWatchdog({ clock, host: clock, log, scheduler });
+	const watchdog = createWatchdog({ clock, host: clock, log, scheduler });
+	watchdog.start();
 	return { clock, said, watchdog, log };
 }
 

@@ -12,17 +12,22 @@ const JUMP_MS = 5000;
 const CHECK_MS = 30_000;
 const ANSWER_MS = 10_000;
 
-export type Watchdog = { stop(): void; jumps(): number; longestMs(): number };
+export type Watchdog = {
+	/** `loop` reports missing beats from another thread: host/loop-watch.ts. */
+	start(loop?: { beat(): void; stop(): void }): void;
+	stop(): void;
+	jumps(): number;
+	longestMs(): number;
+};
 
-export function startWatchdog(parts: {
+export function createWatchdog(parts: {
 	clock: Clock;
 	host: Pick<Host, "after">;
 	log: Log;
 	scheduler: Pick<Scheduler, "status" | "plan" | "show">;
-	/** Reports missing beats from another thread: host/loop-watch.ts. */
-	loop?: { beat(): void; stop(): void };
 }): Watchdog {
-	const { clock, host, log, scheduler, loop } = parts;
+	const { clock, host, log, scheduler } = parts;
+	let loop: Parameters<Watchdog["start"]>[0];
 	let stopped = false;
 	let jumps = 0;
 	let longest = 0;
@@ -74,9 +79,12 @@ export function startWatchdog(parts: {
 		if (idle.length > 0) log.error("jobs that could start do not: the claim loop is not alive", { jobs: idle });
 	}
 
-	beat({ mono: clock.monotonic(), wall: clock.now() });
-	check();
 	return {
+		start(watched) {
+			loop = watched;
+			beat({ mono: clock.monotonic(), wall: clock.now() });
+			check();
+		},
 		stop() {
 			stopped = true;
 			loop?.stop();

@@ -1,0 +1,119 @@
+// Fourth stage: what brings work (sources, recipes, triggers) and where it is done (processes, repos, worktrees). Nothing is started yet.
+
+import type { Host } from "../../contracts/host.ts";
+import type { Processes } from "../../contracts/processes.ts";
+import { localDisk } from "../../host/disk.ts";
+import type { FactHost } from "../../host/facts.ts";
+import { usersOf } from "../../host/folder-users.ts";
+import { localHost } from "../../host/local.ts";
+import { openProcesses } from "../../host/processes/index.ts";
+import { runProgram } from "../../host/program.ts";
+import { readSchedule } from "../../host/schedule.ts";
+import { watchPaths } from "../../host/watch-paths.ts";
+import { createWork, type Repo, type Work } from "../../workspaces/index.ts";
+import { waitForOrphans } from "../../workspaces/orphans.ts";
+import { chaosStep } from "../chaos.ts";
+import { type DaemonIntake, openIntake } from "../intake.ts";
+import { writeMissingBases } from "../repos/base.ts";
+import { createFacts, createRepoFolders, pick } from "../repos/environment.ts";
+import { repoRecipes, settingsOf } from "../repos/repos.ts";
+import { createTriggers, type Triggers } from "../triggers.ts";
+import type { ConfigStage } from "./config.ts";
+import type { HomeStage } from "./home.ts";
+import { createLink, type Link } from "./link.ts";
+import type { QueueStage } from "./queue.ts";
+import type { Undo } from "./undo.ts";
+
+export type WorkStage = {
+	/** This machine, with the facts of items, repos and files. */
+	host: FactHost;
+	intake: DaemonIntake;
+	triggers: Triggers;
+	processes: Processes;
+	work: Work;
+	/** The repos that have a folder on this host. */
+	placed: () => Record<string, Repo>;
+	/** Whether a job has a run on this host: connected by the supervisor. */
+	isLive: Link<[job: number], boolean>;
+	/** Kills the daemon at a step of a run, in tests. */
+	step: ReturnType<typeof chaosStep>;
+};
+
+export async function openWork(base: HomeStage, stage: ConfigStage, queue: QueueStage, undo: Undo): Promise<WorkStage> {
+	const { env, clock, home, log } = base;
+	const { allowed, git } = stage;
+	const { scheduler, sources, config } = queue;
+	const intake = openIntake({
+		scheduler,
+		sources,
+		settings: config.settings,
+		host: localHost,
+		log,
+		home: home.path,
+		repos: () =>
+			Object.fromEntries(Object.entries(config.engine().repos).map(([name, one]) => [name, { ...one, ...settingsOf(config, name) }])),
+		recipesOf: (name) => repoRecipes(config, name),
+		git,
+		env: () => ({ ...allowed(), ...pick(env, ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"]) }),
+	});
+	undo.push(() => intake.stop());
+	const triggers = createTriggers({
+		scheduler,
+		host: localHost,
+		clock: queue.clock,
+		log,
+		readSchedule,
+		watchPaths,
+		expand: intake.expand,
+		company: stage.store.shared ? "others" : "alone",
+	});
+	undo.push(() => triggers.stop());
+	followConfig(base, stage, queue, { intake, triggers });
+
+	const processes = await openProcesses({ home: home.path });
+	undo.push(() => processes.close());
+	const step = chaosStep(env.SLUICE_CHAOS_STEP);
+	await waitForOrphans({ processes, host: localHost, log, homeTag: home.tag });
+	const { repo, placed } = createRepoFolders(config, home);
+	const isLive = createLink((_job: number) => false);
+	const work = createWork({
+		scheduler,
+		git,
+		run: runProgram,
+		disk: localDisk,
+		host: localHost,
+		clock,
+		log,
+		worktrees: home.worktrees,
+		runs: home.runs,
+		homeTag: home.tag,
+		repo,
+		repos: () => Object.keys(config.engine().repos),
+		env: allowed,
+		usersOf,
+		isLive: isLive.call,
+		retentionMs: () => config.settings().worktree_retention_ms,
+		...(step ? { step } : {}),
+	});
+	const facts = createFacts({ config, home, clock, allowed, git, placed, scheduler, work });
+	/** Facts of items come from the sources, all others from repositories and this machine. */
+	const probe: Host["probe"] = async (keys) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) });
+	queue.answerProbes(probe);
+	return { host: { ...facts, probe }, intake, triggers, processes, work, placed, isLive, step };
+}
+
+/** Passes changed settings to the parts that keep some of them. Rejects if one of them refuses: then the settings before stay in force. */
+function followConfig(
+	{ log }: HomeStage,
+	{ file, git }: ConfigStage,
+	queue: QueueStage,
+	parts: Pick<WorkStage, "intake" | "triggers">,
+): void {
+	queue.config.onChange(async (next, before) => {
+		await queue.settings.takeOver({ engine: () => next.config, settings: () => next.settings });
+		await parts.intake.follow(next.settings);
+		await parts.triggers.reload(next.settings);
+		void writeMissingBases({ config: { settings: () => next.settings, set: file.set }, git, log });
+		if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start", { port: next.settings.port });
+	});
+}
