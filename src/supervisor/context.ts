@@ -8,6 +8,7 @@ import type { JobView, Scheduler } from "../contracts/scheduler.ts";
 import type { Workspaces } from "../contracts/workspace.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Clearing } from "./end/clearing.ts";
+import type { LiveRuns } from "./live-runs.ts";
 import type { OutputOrder } from "./logs/output-order.ts";
 import type { LiveRun } from "./run.ts";
 import type { SupervisorSettings } from "./settings.ts";
@@ -69,10 +70,7 @@ export type SupervisorDeps = {
 };
 
 export type SupervisorContext = SupervisorDeps & {
-	live: Map<string, LiveRun>;
-	/** By job: a job has at most one live run. */
-	byJob: Map<number, LiveRun>;
-	bySecret: Map<string, LiveRun>;
+	live: LiveRuns;
 	alarm: Alarm;
 	clearing: Clearing;
 	/** Notes in which order a run's two streams were written. */
@@ -80,8 +78,6 @@ export type SupervisorContext = SupervisorDeps & {
 	claimSoon(): void;
 	/** Drained: nothing is started or recorded any more; the next daemon takes over. */
 	closed: boolean;
-	/** Runs that were forgotten while the scheduler was asked for the assigned runs. */
-	forgotten: Set<string>;
 	onForgotten(): void;
 };
 
@@ -96,18 +92,8 @@ export function expectStart({ clock, alarm }: SupervisorContext, run: LiveRun): 
 	alarm.at(run.lookAt);
 }
 
-export function remember(context: SupervisorContext, run: LiveRun): void {
-	context.live.set(run.id, run);
-	context.byJob.set(run.job, run);
-	if (run.secret !== null) context.bySecret.set(run.secret, run);
-}
-
 export function forget(context: SupervisorContext, run: LiveRun): void {
-	if (context.live.get(run.id) !== run) return;
-	context.live.delete(run.id);
-	if (context.byJob.get(run.job) === run) context.byJob.delete(run.job);
-	if (run.secret !== null) context.bySecret.delete(run.secret);
-	context.forgotten.add(run.id);
+	if (!context.live.delete(run)) return;
 	context.order.end(run.id);
 	context.onForgotten();
 }

@@ -9,7 +9,7 @@ import { isIn, type LiveRun } from "./run.ts";
 const PASSES = 5;
 
 const matching = (context: SupervisorContext, scope: PauseScope) =>
-	[...context.live.values()].filter((run) => isIn(scope, run) && (run.stage === "launching" || run.stage === "running"));
+	context.live.all().filter((run) => isIn(scope, run) && (run.stage === "launching" || run.stage === "running"));
 
 export function freeze(context: SupervisorContext, scope: PauseScope): void {
 	const runs = matching(context, scope).filter((run) => run.stop === null);

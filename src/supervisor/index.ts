@@ -1,34 +1,38 @@
 // The supervisor carries out what the scheduler decides for this host: claims runs, starts them, detects their end, stops them when asked to.
 //
-// One beat does everything that is due: the next signals of stops, clearing, time limits, and every few seconds a scan of all runs, because notifications
-// are only hints and may get lost.
+//   claiming.ts      which runs are this host's
+//   start/           a claimed run: folder, workspace, command line, launcher
+//   rounds.ts        while it runs: starts, time limits, signals of stops, the size of its logs
+//   notices.ts       what the scheduler and the processes report in between; only hints
+//   reconciling.ts   every few seconds: processes against assigned runs
+//   end/             its program is gone: clearing, judging, reporting
 
 import { troubleOf } from "../contracts/disk.ts";
 import type { CallerProcess } from "../contracts/processes.ts";
-import type { Claimed, ClaimOptions, CommitSummary, EventRow, PauseScope, PlanReport } from "../contracts/scheduler.ts";
-import { SluiceError } from "../core/errors.ts";
+import type { Claimed, PauseScope, PlanReport } from "../contracts/scheduler.ts";
 import { runId } from "../core/job.ts";
 import type { RunVerdict } from "../core/runs/verdict.ts";
 import type { Segment } from "../core/text/output-order.ts";
-import { ABANDONED, PASS_MS } from "../core/time/pass-limit.ts";
 import { type AgentProgress, progressOf } from "./agent.ts";
 import { createAlarm } from "./alarm.ts";
-import { checkClocks, listen } from "./clocks.ts";
-import { expectStart, isOvertaken, type SupervisorContext, type SupervisorDeps } from "./context.ts";
+import { createClaiming } from "./claiming.ts";
+import type { SupervisorContext, SupervisorDeps } from "./context.ts";
 import { accountIn } from "./end/agent-end.ts";
 import { createClearing } from "./end/clearing.ts";
-import { see, writeOutcome } from "./end/end.ts";
 import { freeze, thaw } from "./freeze.ts";
 import { type Inside, pidOf, runOfProcess } from "./inside.ts";
-import { watchLogs } from "./logs/log-limit.ts";
+import { LiveRuns } from "./live-runs.ts";
 import { type LogPart, type LogRange, readLog } from "./logs/logs.ts";
 import { createOutputOrder } from "./logs/output-order.ts";
 import { dropForgotten, dropOldFolders } from "./logs/retention.ts";
+import { onCommit, onProcess } from "./notices.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
-import { folderOf, type LiveRun } from "./run.ts";
+import { createRounds } from "./rounds.ts";
+import { folderOf } from "./run.ts";
 import { promptProblem } from "./start/prepare.ts";
-import { isOverdue, startRun } from "./start/start.ts";
-import { abandon, askStop, beginStop, climb } from "./stop.ts";
+import { startRun } from "./start/start.ts";
+import { askStop } from "./stop.ts";
+import { createWaiters } from "./waiters.ts";
 
 export type { AgentProgress } from "./agent.ts";
 export { type ProgramFound, STEPS, type StartStep, type SupervisorDeps } from "./context.ts";
@@ -74,131 +78,13 @@ export type Supervisor = {
 	dropForgotten(before: number): Promise<number>;
 };
 
-const CLAIM_MAX = 100;
-const SCAN_MS = 5_000;
-const RECONCILE_MS = 10_000;
 const RETENTION_MS = 6 * 3_600_000;
-const CLAIM_RETRY_MS = 1_000;
-const LEASE_RETRY_MS = 100;
 const DRAIN_ASK_MS = 1_000;
 
 export function createSupervisor(parts: SupervisorDeps): Supervisor {
-	const { scheduler, processes, clock, host, log } = parts;
-	const claimer: ClaimOptions = { worker: `host:${parts.hostName}`, host: parts.hostName, kinds: ["command", "agent"], max: CLAIM_MAX };
-	/** Identifies the claim under way; null if there is none. */
-	let claiming: object | null = null;
-	let cycles = 0;
-	let open = false;
-	let scanAt = Number.POSITIVE_INFINITY;
-	let reconcileAt = Number.POSITIVE_INFINITY;
-	let reconciling = false;
-	let waiting: (() => void)[] = [];
-	let unwatch = () => {};
-	let cancelRetention = () => {};
-
-	const alarm = createAlarm(clock, host, beat);
-	const clearing = createClearing({
-		processes,
-		clock,
-		log,
-		graceMs: () => parts.settings().stop.grace_term_ms,
-		signalled: (mark) => parts.step?.("leftovers-signalled", mark.slice(parts.homeTag.length + 1)),
-	});
-	const context: SupervisorContext = {
-		...parts,
-		live: new Map(),
-		byJob: new Map(),
-		bySecret: new Map(),
-		alarm,
-		clearing,
-		order: createOutputOrder(parts),
-		claimSoon: requestClaim,
-		closed: false,
-		forgotten: new Set(),
-		onForgotten: () => {
-			if (context.live.size === 0) wakeWaiting();
-		},
-	};
-
-	const wakeWaiting = () => {
-		const all = waiting;
-		waiting = [];
-		for (const call of all) call();
-	};
-
-	/** Claims unless a claim is under way already: that claim sees everything that is committed before it begins. */
-	function requestClaim(): void {
-		if (!open || claiming) return;
-		const mine = {};
-		claiming = mine;
-		const over = () => {
-			if (claiming === mine) claiming = null;
-		};
-		// The host's lease may be over, so runs claimed now could not be launched. Try again after the next heartbeat has renewed it.
-		if (parts.mayLaunch?.() === false) {
-			host.after(LEASE_RETRY_MS, () => {
-				over();
-				requestClaim();
-				wakeWaiting();
-			});
-			return;
-		}
-		const cancelLate = host.after(PASS_MS, () => {
-			log.error(ABANDONED);
-			over();
-			requestClaim();
-		});
-		scheduler
-			.claim(claimer)
-			.then(
-				(claimed) => {
-					over();
-					begin(claimed);
-					if (claimed.length === CLAIM_MAX) requestClaim();
-				},
-				(error) => {
-					over();
-					if (!open) return;
-					log.error("claiming failed; it is tried again", { error: troubleOf(error) });
-					host.after(CLAIM_RETRY_MS, requestClaim);
-				},
-			)
-			.catch(fault)
-			// `drain` waits for the claim that was under way.
-			.finally(() => {
-				cancelLate();
-				wakeWaiting();
-			});
-	}
-
-	/** Starts claimed runs, even those of a claim that was abandoned as too slow. Reconciling may have started them meanwhile. */
-	function begin(claimed: readonly Claimed[]): void {
-		if (context.closed) return;
-		const fresh = claimed.filter(({ job, run }) => !context.live.has(runId(job.id, run.attempt)));
-		for (const one of fresh) startRun(context, one);
-		if (fresh.length === 0) return;
-		scanSoon();
-		parts.onDispatch?.(fresh.map(({ job }) => ({ job: job.id, repo: job.repo ?? null })));
-	}
-
-	/** Implements `sluice run`. */
-	async function runCycle(): Promise<PlanReport> {
-		if (!open || parts.mayLaunch?.() === false)
-			throw new SluiceError("conflict", "this daemon starts nothing now: it is stopping, or waits for its lease", { hint: "try it again" });
-		cycles++;
-		try {
-			const { claimed, report } = await scheduler.runCycle(claimer);
-			begin(claimed);
-			return report;
-		} finally {
-			cycles--;
-			wakeWaiting();
-		}
-	}
-
+	const { scheduler, processes, host, log } = parts;
 	/** Logs a bug in the supervisor and goes on: runs continue behind their shims, and the next scan may recover. */
 	const fault = (error: unknown) => log.error("the supervisor failed", { error: troubleOf(error), stack: (error as Error)?.stack });
-
 	const guarded = (act: () => void) => {
 		try {
 			act();
@@ -206,122 +92,23 @@ export function createSupervisor(parts: SupervisorDeps): Supervisor {
 			fault(error);
 		}
 	};
+	const waiters = createWaiters(host);
+	const claiming = createClaiming({ ...parts, begin, onOver: waiters.wake, fault });
+	const context = contextOf(parts, { ring: () => rounds.beat(), claimSoon: claiming.request, onEmpty: waiters.wake });
+	const { live, clearing } = context;
+	const rounds = createRounds(context, fault, waiters.wake);
+	let stopWatching = () => {};
+	let cancelRetention = () => {};
 
-	function scanSoon(): void {
-		if (scanAt !== Number.POSITIVE_INFINITY) return;
-		const now = clock.monotonic();
-		scanAt = now + SCAN_MS;
-		reconcileAt = now + RECONCILE_MS;
-		alarm.at(scanAt);
-	}
-
-	function lookAgain(): void {
-		const now = clock.monotonic();
-		[scanAt, reconcileAt] = [now, now];
-		alarm.at(now);
-	}
-
-	function onNews(news: CommitSummary): void {
-		guarded(() => {
-			for (const event of news.events) hear(event);
-			for (const event of news.heard) hear(event);
-			if (news.stirred) requestClaim();
-		});
-	}
-
-	function hear(event: EventRow): void {
-		const run = event.job === null ? undefined : context.byJob.get(event.job);
-		if (!run) return;
-		if (event.kind === "stop_asked") {
-			const kind = (event.data.kind as "cancelled" | undefined) ?? "cancelled";
-			beginStop(context, run, kind, String(event.data.reason ?? ""));
-		} else if ((event.kind === "ended" || event.kind === "requeued") && run.ending && event.data.attempt === run.attempt) {
-			// A stop that was recorded at the last moment changed the exit kind: write outcome.json again.
-			const exit_kind = event.data.exit_kind as typeof run.ending.exit_kind | undefined;
-			if (exit_kind === undefined || exit_kind === run.ending.exit_kind) return;
-			run.ending = { ...run.ending, exit_kind };
-			writeOutcome(context, run, run.ending);
-		} else if ((event.kind === "ended" || event.kind === "requeued") && !run.ending && event.data.attempt === run.attempt) lookAgain();
-	}
-
-	function onProcess(id: string): void {
-		const run = context.live.get(id);
-		if (run && !context.closed) see(context, run);
-	}
-
-	/** Checks whether a launched run has started. Returns when to check again. */
-	function awaitStart(run: LiveRun, now: number): number {
-		if (run.stage !== "launching" || run.entering) return Number.POSITIVE_INFINITY;
-		if (run.lookAt > now) return run.lookAt;
-		if (!see(context, run)) expectStart(context, run);
-		tellStarted(run);
-		return run.lookAt;
-	}
-
-	function tellStarted(run: LiveRun): void {
-		if (run.told || run.fenced || run.stage !== "running") return;
-		run.told = true;
-		scheduler.started({ job: run.job, token: run.token }).catch((error) => {
-			run.told = false;
-			if (isOvertaken(error) && context.live.has(run.id)) abandon(context, run);
-		});
-	}
-
-	function beat(): void {
+	/** Starts claimed runs, even those of a claim that was abandoned as too slow. Reconciling may have started them meanwhile. */
+	function begin(claimed: readonly Claimed[]): void {
 		if (context.closed) return;
-		try {
-			alarm.at(Math.min(attend(clock.monotonic()), scanAt));
-		} catch (error) {
-			fault(error);
-			alarm.at(clock.monotonic() + 1_000);
-		}
+		const fresh = claimed.filter(({ job, run }) => !live.has(runId(job.id, run.attempt)));
+		for (const one of fresh) startRun(context, one);
+		if (fresh.length === 0) return;
+		rounds.scanSoon();
+		parts.onDispatch?.(fresh.map(({ job }) => ({ job: job.id, repo: job.repo ?? null })));
 	}
-
-	function attend(now: number): number {
-		let next = Number.POSITIVE_INFINITY;
-		if (scanAt <= now) scan(now);
-		for (const run of [...context.live.values()]) {
-			next = Math.min(next, awaitStart(run, now));
-			next = Math.min(next, checkClocks(context, run, now));
-			next = Math.min(next, climb(context, run, now));
-			next = Math.min(next, watchLogs(context, run, now));
-		}
-		next = Math.min(next, clearing.beat(now));
-		if (clearing.size === 0) wakeWaiting();
-		return next;
-	}
-
-	/** Checks all runs, in case a notification was lost. */
-	function scan(now: number): void {
-		scanAt = context.live.size > 0 ? now + SCAN_MS : Number.POSITIVE_INFINITY;
-		for (const run of [...context.live.values()]) {
-			if (see(context, run)) continue;
-			if (run.stage === "running") tellStarted(run);
-			listen(context, run, now);
-			if (isOverdue(context, run, now)) reconcileAt = now;
-		}
-		if (reconcileAt > now || reconciling) return;
-		reconcileAt = now + RECONCILE_MS;
-		reconciling = true;
-		reconcileRuns(context, "ours alone")
-			.catch((error) => log.warn("what is assigned could not be asked for", { error: troubleOf(error) }))
-			.finally(() => {
-				reconciling = false;
-				if (context.live.size > 0) scanSoon();
-			});
-	}
-
-	const until = (done: () => boolean, graceMs: number): Promise<void> =>
-		new Promise((resolve) => {
-			if (done()) return resolve();
-			const cancel = host.after(graceMs, () => resolve(), "hold");
-			const check = () => {
-				if (!done()) return void waiting.push(check);
-				cancel();
-				resolve();
-			};
-			waiting.push(check);
-		});
 
 	function tidyUp(): void {
 		if (context.closed) return;
@@ -330,42 +117,82 @@ export function createSupervisor(parts: SupervisorDeps): Supervisor {
 	}
 
 	return {
+		...viewsOf(context),
 		async start() {
-			processes.onNews((run) => guarded(() => onProcess(run)));
+			processes.onNews((run) => guarded(() => onProcess(context, run)));
 			// Connections of runs that waited for jobs ended with the earlier daemon. The runs ask again.
 			await scheduler.endWaits();
 			const report = await reconcileRuns(context, "with strangers");
-			open = true;
-			unwatch = scheduler.watch(onNews);
+			claiming.open();
+			stopWatching = scheduler.watch((commit) => guarded(() => onCommit(context, commit, rounds.lookAgain)));
 			// Reconcile again for stops that were recorded between the first reconcile and `watch`: it compares state, not events.
 			await reconcileRuns(context, "ours alone");
-			scanSoon();
-			requestClaim();
+			rounds.scanSoon();
+			claiming.request();
 			tidyUp();
 			return report;
 		},
 		async drain({ graceMs, runs }) {
-			open = false;
-			const isOver = () => context.live.size === 0 && clearing.size === 0 && !claiming && cycles === 0;
-			await until(isOver, graceMs);
-			if (runs === "stop") {
-				while (!isOver()) {
-					for (const run of context.live.values()) void askStop(context, run, "drained", "the daemon was told to stop");
-					await until(isOver, DRAIN_ASK_MS);
-				}
+			claiming.close();
+			const isOver = () => live.size === 0 && clearing.size === 0 && claiming.idle;
+			await waiters.until(isOver, graceMs);
+			while (runs === "stop" && !isOver()) {
+				for (const run of live.all()) void askStop(context, run, "drained", "the daemon was told to stop");
+				await waiters.until(isOver, DRAIN_ASK_MS);
 			}
 			context.closed = true;
-			unwatch();
-			alarm.stop();
+			stopWatching();
+			context.alarm.stop();
 			context.order.close();
 			cancelRetention();
-			wakeWaiting();
+			waiters.wake();
 		},
-		claimAlong: requestClaim,
-		runCycle,
-		lookAgain,
+		claimAlong: claiming.request,
+		runCycle: claiming.runCycle,
+		lookAgain: rounds.lookAgain,
 		freeze: async (scope) => freeze(context, scope),
 		thaw: async (scope) => thaw(context, scope),
+		noteVerdict({ job, token }, verdict) {
+			const run = live.ofJob(job);
+			if (run?.token === token) run.verdict = verdict;
+		},
+		dropOldFolders: () => dropOldFolders(context),
+		dropForgotten: (before) => dropForgotten(context, before),
+	};
+}
+
+function contextOf(
+	parts: SupervisorDeps,
+	{ ring, claimSoon, onEmpty }: { ring(): void; claimSoon(): void; onEmpty(): void },
+): SupervisorContext {
+	const { processes, clock, host, log } = parts;
+	const live = new LiveRuns();
+	return {
+		...parts,
+		live,
+		alarm: createAlarm(clock, host, ring),
+		clearing: createClearing({
+			processes,
+			clock,
+			log,
+			graceMs: () => parts.settings().stop.grace_term_ms,
+			signalled: (mark) => parts.step?.("leftovers-signalled", mark.slice(parts.homeTag.length + 1)),
+		}),
+		order: createOutputOrder(parts),
+		claimSoon,
+		closed: false,
+		onForgotten() {
+			if (live.size === 0) onEmpty();
+		},
+	};
+}
+
+/** What can be asked of the supervisor, and changes nothing. */
+function viewsOf(
+	context: SupervisorContext,
+): Pick<Supervisor, "logs" | "orderOf" | "outcome" | "live" | "idle" | "promptProblem" | "roleOfToken" | "runOfProcess"> {
+	const { live, processes } = context;
+	return {
 		logs: (job, options) => readLog(context, job, options),
 		orderOf: (job, attempt) => context.order.segments(`${job}.${attempt}`, folderOf(context, job, attempt)),
 		outcome: (job, attempt) => {
@@ -373,7 +200,7 @@ export function createSupervisor(parts: SupervisorDeps): Supervisor {
 			return found === null || found.elsewhere !== undefined ? null : found;
 		},
 		live: () =>
-			[...context.live.values()].map((run) => ({
+			live.all().map((run) => ({
 				run: run.id,
 				job: run.job,
 				pid: pidOf(run, processes),
@@ -381,17 +208,12 @@ export function createSupervisor(parts: SupervisorDeps): Supervisor {
 				frozen: run.frozen !== null,
 				progress: progressOf(run.agent),
 			})),
-		idle: () => context.live.size === 0,
+		idle: () => live.size === 0,
 		promptProblem: (agent, prompt) => promptProblem(agent, prompt, context.settings()),
 		roleOfToken(token) {
-			const run = context.bySecret.get(token);
+			const run = live.ofSecret(token);
 			return run ? { role: "run", job: run.job, run: run.id, token: run.token } : null;
 		},
 		runOfProcess: (caller) => runOfProcess(context, caller),
-		noteVerdict({ job, token }, verdict) {
-			for (const run of context.live.values()) if (run.job === job && run.token === token) run.verdict = verdict;
-		},
-		dropOldFolders: () => dropOldFolders(context),
-		dropForgotten: (before) => dropForgotten(context, before),
 	};
 }

@@ -3,10 +3,11 @@
 import { expect, test } from "vitest";
 import { FakeProcesses } from "../../test/make/fake-processes.ts";
 import { runOfProcess } from "./inside.ts";
+import { LiveRuns } from "./live-runs.ts";
 import type { LiveRun } from "./run.ts";
 
 const run = (id: string, pid: number | null): LiveRun =>
-	({ id, job: Number(id.split(".")[0]), token: 5, pid, stage: "running", dir: "/no-such" }) as LiveRun;
+	({ id, job: Number(id.split(".")[0]), token: 5, secret: null, pid, stage: "running", dir: "/no-such" }) as LiveRun;
 
 function ask(lineage: [pid: number, mark: string | null][]) {
 	const processes = new FakeProcesses();
@@ -14,7 +15,8 @@ function ask(lineage: [pid: number, mark: string | null][]) {
 		9,
 		lineage.map(([pid, mark]) => ({ pid, mark })),
 	);
-	const live = new Map([run("7.2", 70), run("8.1", null)].map((one) => [one.id, one]));
+	const live = new LiveRuns();
+	for (const one of [run("7.2", 70), run("8.1", null)]) live.add(one);
 	return runOfProcess({ processes, live, homeTag: "abc" }, { pid: 9, start: "1" });
 }
 

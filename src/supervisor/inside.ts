@@ -18,7 +18,7 @@ export async function runOfProcess(
 ): Promise<Inside | null> {
 	const lineage = await processes.lineage(caller);
 	if (lineage.length === 0) return null;
-	const programs = new Map([...live.values()].map((run) => [pidOf(run, processes), run]));
+	const programs = new Map(live.all().map((run) => [pidOf(run, processes), run]));
 	for (const { pid } of lineage) {
 		const run = programs.get(pid);
 		if (run) return insideOf(run);

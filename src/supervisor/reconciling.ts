@@ -6,7 +6,7 @@ import { never } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
 import { type AssignedRun, type Duty, type FoundRun, reconcile } from "../core/reconcile.ts";
 import { agentOf, enlistAgent, recordIn } from "./agent.ts";
-import { remember, type SupervisorContext } from "./context.ts";
+import type { SupervisorContext } from "./context.ts";
 import { onProcessExit } from "./end/end.ts";
 import { enlist, folderOf, type LiveRun, markOf } from "./run.ts";
 import { setClocks, startRun } from "./start/start.ts";
@@ -15,8 +15,8 @@ import { abandon, beginStop } from "./stop.ts";
 export type Reconciled = { adopted: number; ended: number; lost: number; started: number; strangers: number };
 
 export async function reconcileRuns(context: SupervisorContext, strangers: "with strangers" | "ours alone"): Promise<Reconciled> {
-	const before = new Set(context.live.keys());
-	context.forgotten.clear();
+	const before = new Set(context.live.all().map(({ id }) => id));
+	context.live.forgotten.clear();
 	const assigned = (await context.scheduler.assigned(context.hostName)).filter(({ job }) => job.kind === "command" || job.kind === "agent");
 	const report: Reconciled = { adopted: 0, ended: 0, lost: 0, started: 0, strangers: 0 };
 	if (context.closed) return report;
@@ -37,7 +37,7 @@ export async function reconcileRuns(context: SupervisorContext, strangers: "with
 function findOf(context: SupervisorContext, id: string, { job, run }: Claimed): FoundRun["seen"] {
 	const live = context.live.get(id);
 	if (live && !live.overdue) return { state: "followed" };
-	if (context.forgotten.has(id)) return { state: "reported" };
+	if (context.live.forgotten.has(id)) return { state: "reported" };
 	return context.processes.look(id, folderOf(context, job.id, run.attempt));
 }
 
@@ -115,7 +115,7 @@ function take(context: SupervisorContext, claimed: Claimed, pid: number | null):
 		context.order.begin(run.id, run.dir);
 	}
 	if (disk.size(`${run.dir}/frozen`) !== null) run.frozen = clock.monotonic();
-	remember(context, run);
+	context.live.add(run);
 	setClocks(context, run, claimed, Math.max(0, clock.now() - run.since));
 	const { intent } = claimed.run;
 	if (intent) beginStop(context, run, intent.kind, intent.reason);

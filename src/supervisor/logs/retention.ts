@@ -38,7 +38,7 @@ export async function dropOldFolders(context: SupervisorContext): Promise<number
 export async function dropForgotten(context: SupervisorContext, before: number): Promise<number> {
 	const { disk, host, runs, scheduler } = context;
 	let dropped = 0;
-	const names = disk.list(runs).filter((name) => /^[1-9]\d{0,14}$/.test(name) && !context.byJob.has(Number(name)));
+	const names = disk.list(runs).filter((name) => /^[1-9]\d{0,14}$/.test(name) && !context.live.ofJob(Number(name)));
 	for (let at = 0; at < names.length && !context.closed; at += PIECE) {
 		const some = names.slice(at, at + PIECE).filter((name) => (disk.changedAt(`${runs}/${name}`) ?? before) < before);
 		// Calls made in one turn share a transaction.

@@ -7,7 +7,7 @@ import type { EnteredWorkspace, Workspaces } from "../../contracts/workspace.ts"
 import { SluiceError } from "../../core/errors.ts";
 import { placesIn } from "../../core/recipes/after-result.ts";
 import { agentOf, enlistAgent, recordOf } from "../agent.ts";
-import { expectStart, isOvertaken, type ProgramFound, remember, type SupervisorContext } from "../context.ts";
+import { expectStart, isOvertaken, type ProgramFound, type SupervisorContext } from "../context.ts";
 import { launchFailed, see, withdraw } from "../end/end.ts";
 import { enlist, folderOf, type LiveRun } from "../run.ts";
 import { type PreparedStart, prepare } from "./prepare.ts";
@@ -30,7 +30,7 @@ export function startRun(
 	context.step?.("claimed", run.id);
 	run.secret = earlier?.secret ?? context.secret(SECRET_BYTES);
 	run.handOvers = (earlier?.handOvers ?? 0) + 1;
-	remember(context, run);
+	context.live.add(run);
 	setClocks(context, run, claimed, 0);
 	const settings = context.settings();
 	const ours = { socket: context.socket, home: context.home ?? null, tag: context.secret(TAG_BYTES) };

@@ -1,0 +1,39 @@
+// What is reported while runs are live: commits of the scheduler, exits of processes. Each report may come late, twice or never.
+
+import type { CommitSummary, EventRow } from "../contracts/scheduler.ts";
+import type { SupervisorContext } from "./context.ts";
+import { see, writeOutcome } from "./end/end.ts";
+import { beginStop } from "./stop.ts";
+
+export function onProcess(context: SupervisorContext, id: string): void {
+	const run = context.live.get(id);
+	if (run && !context.closed) see(context, run);
+}
+
+/** `lookAgain`: matches processes with the assigned runs. */
+export function onCommit(context: SupervisorContext, { events, heard, stirred }: CommitSummary, lookAgain: () => void): void {
+	for (const event of events) onEvent(context, event, lookAgain);
+	for (const event of heard) onEvent(context, event, lookAgain);
+	if (stirred) context.claimSoon();
+}
+
+function onEvent(context: SupervisorContext, event: EventRow, lookAgain: () => void): void {
+	const run = event.job === null ? undefined : context.live.ofJob(event.job);
+	if (!run) return;
+	if (event.kind === "stop_asked") {
+		const kind = (event.data.kind as "cancelled" | undefined) ?? "cancelled";
+		beginStop(context, run, kind, String(event.data.reason ?? ""));
+		return;
+	}
+	if ((event.kind !== "ended" && event.kind !== "requeued") || event.data.attempt !== run.attempt) return;
+	if (!run.ending) {
+		// The job moved on without this host's report: its run may have to be abandoned.
+		lookAgain();
+		return;
+	}
+	// A stop that was recorded at the last moment changed the exit kind: write outcome.json again.
+	const exit_kind = event.data.exit_kind as typeof run.ending.exit_kind | undefined;
+	if (exit_kind === undefined || exit_kind === run.ending.exit_kind) return;
+	run.ending = { ...run.ending, exit_kind };
+	writeOutcome(context, run, run.ending);
+}

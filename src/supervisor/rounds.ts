@@ -1,0 +1,110 @@
+// The supervisor's beat: does everything that is due for the live runs, and says when the next thing is. Every few seconds it scans all runs, because
+// notifications are only hints and may get lost, and less often it matches processes with the assigned runs.
+
+import { troubleOf } from "../contracts/disk.ts";
+import { checkClocks, listen } from "./clocks.ts";
+import { expectStart, isOvertaken, type SupervisorContext } from "./context.ts";
+import { see } from "./end/end.ts";
+import { watchLogs } from "./logs/log-limit.ts";
+import { reconcileRuns } from "./reconciling.ts";
+import type { LiveRun } from "./run.ts";
+import { isOverdue } from "./start/start.ts";
+import { abandon, climb } from "./stop.ts";
+
+const SCAN_MS = 5_000;
+const RECONCILE_MS = 10_000;
+/** How long the beat pauses after a bug. */
+const FAULT_MS = 1_000;
+
+export type Rounds = {
+	beat(): void;
+	/** Begins to scan, if that is not under way. */
+	scanSoon(): void;
+	/** Scans and reconciles at once. */
+	lookAgain(): void;
+};
+
+/** `onCleared`: called when no leftovers are being cleared. */
+export function createRounds(context: SupervisorContext, fault: (error: unknown) => void, onCleared: () => void): Rounds {
+	const { clock, alarm, clearing, live } = context;
+	let scanAt = Number.POSITIVE_INFINITY;
+	let reconcileAt = Number.POSITIVE_INFINITY;
+	let isReconciling = false;
+
+	function scanSoon(): void {
+		if (scanAt !== Number.POSITIVE_INFINITY) return;
+		const now = clock.monotonic();
+		scanAt = now + SCAN_MS;
+		reconcileAt = now + RECONCILE_MS;
+		alarm.at(scanAt);
+	}
+
+	function beat(): void {
+		if (context.closed) return;
+		try {
+			alarm.at(Math.min(attend(clock.monotonic()), scanAt));
+		} catch (error) {
+			fault(error);
+			alarm.at(clock.monotonic() + FAULT_MS);
+		}
+	}
+
+	function attend(now: number): number {
+		if (scanAt <= now) scan(now);
+		let next = Number.POSITIVE_INFINITY;
+		for (const run of live.all()) {
+			for (const check of [awaitStart, checkClocks, climb, watchLogs]) next = Math.min(next, check(context, run, now));
+		}
+		next = Math.min(next, clearing.beat(now));
+		if (clearing.size === 0) onCleared();
+		return next;
+	}
+
+	/** Checks all runs, in case a notification was lost. */
+	function scan(now: number): void {
+		scanAt = live.size > 0 ? now + SCAN_MS : Number.POSITIVE_INFINITY;
+		for (const run of live.all()) {
+			if (see(context, run)) continue;
+			if (run.stage === "running") reportStarted(context, run);
+			listen(context, run, now);
+			if (isOverdue(context, run, now)) reconcileAt = now;
+		}
+		if (reconcileAt > now || isReconciling) return;
+		reconcileAt = now + RECONCILE_MS;
+		isReconciling = true;
+		reconcileRuns(context, "ours alone")
+			.catch((error) => context.log.warn("what is assigned could not be asked for", { error: troubleOf(error) }))
+			.finally(() => {
+				isReconciling = false;
+				if (live.size > 0) scanSoon();
+			});
+	}
+
+	return {
+		beat,
+		scanSoon,
+		lookAgain() {
+			const now = clock.monotonic();
+			[scanAt, reconcileAt] = [now, now];
+			alarm.at(now);
+		},
+	};
+}
+
+/** Checks whether a launched run has started. Returns when to check again. */
+function awaitStart(context: SupervisorContext, run: LiveRun, now: number): number {
+	if (run.stage !== "launching" || run.entering) return Number.POSITIVE_INFINITY;
+	if (run.lookAt > now) return run.lookAt;
+	if (!see(context, run)) expectStart(context, run);
+	reportStarted(context, run);
+	return run.lookAt;
+}
+
+function reportStarted(context: SupervisorContext, run: LiveRun): void {
+	if (run.told || run.fenced || run.stage !== "running") return;
+	run.told = true;
+	context.scheduler.started({ job: run.job, token: run.token }).catch((error) => {
+		run.told = false;
+		if (isOvertaken(error) && context.live.has(run.id)) abandon(context, run);
+	});
+}
