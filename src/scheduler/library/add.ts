@@ -64,3 +64,12 @@ export function createAdding({ engine, clock, config, lookFor, agents }: Parts):
 		return engine.look((tx) => numberNames(tx, names)).then((numbers) => enter(input, draft, act, add, numbers));
 	};
 }
+
+/** Turns errors in the arguments into a rejection, too, without one more promise. */
+export function promised<T>(call: () => Promise<T>): Promise<T> {
+	try {
+		return call();
+	} catch (error) {
+		return Promise.reject(error);
+	}
+}

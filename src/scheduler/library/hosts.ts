@@ -9,7 +9,10 @@ import * as hosts from "../operations/hosts.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
 
-type Methods = Pick<Scheduler, "heartbeat" | "hosts" | "drain" | "undrain" | "removeHost" | "leave" | "leads" | "now" | "identify">;
+type Methods = Pick<
+	Scheduler,
+	"heartbeat" | "hosts" | "drain" | "undrain" | "removeHost" | "leave" | "leads" | "now" | "identify" | "offer"
+>;
 type Run = <T>(task: Task<T>, act: Act | undefined) => Promise<T>;
 
 /** How much later than the leader the other hosts run timers, as a fallback. */
@@ -77,6 +80,7 @@ export function createFleet({ engine, clock, store, name }: { engine: Engine; cl
 					return hosts.isFirst(tx, name, life);
 				});
 			},
+			offer: (repos) => engine.run((tx) => hosts.offer(tx, name, repos)),
 			now: () => clock.now() + skew,
 			identify: (wanted) =>
 				engine.run(function* (tx) {

@@ -76,12 +76,7 @@ export function startWorker(
 		await Promise.all(ends);
 	}
 
-	const beats = () => {
-		if (stopping && live.size === 0) return;
-		for (const [job, token] of live) engine.run((tx) => extend(tx, { job, token }), { jobs: [job] }).catch(() => live.delete(job));
-		cancelBeat = host.after(parts.config().lease_ms / 3, beats);
-	};
-	let cancelBeat = host.after(parts.config().lease_ms / 3, beats);
+	const stopBeats = renewLeases(parts, live, () => stopping && live.size === 0);
 	const ended = loop();
 	return {
 		async stop() {
@@ -89,7 +84,19 @@ export function startWorker(
 			nudge();
 			waker.wake();
 			await ended;
-			cancelBeat();
+			stopBeats();
 		},
 	};
+}
+
+/** Renews the lease of each live run, by its job and token, until none is wanted. Returns a function that ends it. */
+function renewLeases({ engine, host, config }: Parts, live: Map<number, number>, isOver: () => boolean): () => void {
+	const next = () => host.after(config().lease_ms / 3, beat);
+	let cancel = next();
+	function beat(): void {
+		if (isOver()) return;
+		for (const [job, token] of live) engine.run((tx) => extend(tx, { job, token }), { jobs: [job] }).catch(() => live.delete(job));
+		cancel = next();
+	}
+	return () => cancel();
 }

@@ -1,0 +1,74 @@
+// The library's methods that read: jobs, listings, the forecast, events.
+
+import type { Clock, Host } from "../../contracts/host.ts";
+import type { EventRow, Scheduler } from "../../contracts/scheduler.ts";
+import { ask } from "../../contracts/store.ts";
+import type { Config } from "../../core/config.ts";
+import * as check from "../../core/input/check.ts";
+import { resultsFor } from "../operations/verdicts.ts";
+import type { Engine } from "../transaction/group-commit.ts";
+import { makeForecast } from "../views/forecast.ts";
+import { readGraph } from "../views/graph.ts";
+import * as look from "../views/jobs.ts";
+import * as registers from "../views/listings.ts";
+import type { Waker } from "./waker.ts";
+
+/** Events that a reader holds at most: one that does not read on keeps them in memory. */
+const EVENTS_READ = 100;
+
+type Parts = { engine: Engine; clock: Clock; host: Host; config: () => Config; waker: Waker };
+type Methods = Pick<
+	Scheduler,
+	| ("show" | "list" | "why" | "history" | "graph" | "find" | "status")
+	| ("locks" | "batches" | "artifacts" | "forecast" | "events" | "lastEvent")
+>;
+
+const id = (value: unknown) => check.integer(value, "id", 1);
+
+export const viewMethods = (parts: Parts): Methods => {
+	const { engine, clock, host, config } = parts;
+	return {
+		show: async (at) =>
+			engine.look(
+				function* (tx) {
+					return yield* look.viewJob(tx, yield* look.mustFind(tx, id(at)));
+				},
+				{ jobs: [id(at)] },
+			),
+		list: async (filter = {}) => engine.look((tx) => look.list(tx, filter)),
+		why: async (at) =>
+			engine.look(
+				function* (tx) {
+					return { ...(yield* look.why(tx, id(at))), results: yield* resultsFor(tx, id(at)) };
+				},
+				{ jobs: [id(at)] },
+			),
+		history: async (at) =>
+			engine.look(function* (tx) {
+				yield* look.mustFind(tx, id(at));
+				return yield* ask({ read: "history", job: id(at) });
+			}),
+		graph: async (filter = {}) => readGraph((task) => engine.look(task), filter),
+		find: async (name) => engine.look((tx) => registers.find(tx, name)),
+		status: () => engine.look((tx) => look.status(tx)),
+		locks: () => engine.look((tx) => registers.locks(tx)),
+		batches: () => engine.look(() => registers.batches()),
+		artifacts: () => engine.look(() => registers.artifacts()),
+		forecast: (wanted = {}) => makeForecast({ run: (task) => engine.look(task), config, clock, host }, wanted),
+		events: (from = {}) => events(parts, from.since ?? 0),
+		lastEvent: () => engine.look((tx) => registers.lastEvent(tx)),
+	};
+};
+
+async function* events({ engine, waker, config, host }: Parts, since: number): AsyncGenerator<EventRow> {
+	let last = check.integer(since, "since", 0);
+	while (!waker.closed) {
+		const heard = waker.next(config().poll_interval_ms, host);
+		const some = await engine.look(() => ask({ read: "events", since: last, limit: EVENTS_READ }));
+		for (const event of some) {
+			last = event.seq;
+			yield event;
+		}
+		if (some.length === 0) await heard;
+	}
+}
