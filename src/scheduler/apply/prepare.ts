@@ -76,18 +76,7 @@ function knownPart(key: string): void {
 export function* prepare(manifest: Manifest, config: Config, options: PrepareOptions): Generator<void, PreparedManifest, void> {
 	if (options.within && options.force) throw refuseForce(options.within);
 	const faults = new Faults();
-	const { inputs, defaults, batch } = check.taking("manifest", () => {
-		const given = check.record(manifest, "manifest") as Manifest;
-		for (const key of Object.keys(given)) faults.try(() => knownPart(key));
-		// Without jobs there is nothing more to check, and the unknown key may be a misspelled `jobs`.
-		if (given.jobs === undefined) faults.throwIfAny();
-		return {
-			inputs: check.list(given.jobs, "jobs", MAX_MANIFEST),
-			defaults:
-				given.defaults === undefined ? undefined : check.taking("defaults", () => ({ ...check.record(given.defaults, "defaults") })),
-			batch: given.batch === undefined ? undefined : check.label(given.batch, "batch"),
-		};
-	});
+	const { inputs, defaults, batch } = check.taking("manifest", () => readParts(manifest, faults));
 	const inDefaults = defaults ? [...defaultFaults(defaults, config, options)] : [];
 	for (const fault of inDefaults) faults.keep(fault);
 	const wrongDefaults = inDefaults.length > 0;
@@ -123,26 +112,10 @@ export function* prepare(manifest: Manifest, config: Config, options: PrepareOpt
 			options.names?.asked.add(ref);
 			if (options.names?.known && !options.names.known.has(ref)) faults.keep(noSuchJob(`${node.field}.after[${at}]`, ref));
 		}
-		for (const { ref, policy } of node.draft.after) {
-			const edge = faults.try(() => link(node, ref, policy, byName));
-			if (edge) node.after.push(edge);
-		}
-		for (const artifact of node.draft.job.needs ?? []) {
-			const mate = byName.get(nameOfArtifact(artifact) ?? "");
-			if (mate && mate !== node) node.mates.set(artifact, mate);
-		}
+		linkNode(node, byName, faults);
 	}
 	const sorted: Sorted<ManifestNode> = yield* sortGraph(nodes, (node) => node.after.flatMap((edge) => edge.node ?? []));
-	if ("cycle" in sorted) {
-		const names = sorted.cycle.map((node) => node.draft.job.name ?? node.field);
-		const path = names.length > 20 ? [...names.slice(0, 18), "…", names[names.length - 1]] : names;
-		faults.keep(
-			new SluiceError("cycle", `after: ${path.join(" → ")} is a cycle`, {
-				field: `${(sorted.cycle[0] as ManifestNode).field}.after`,
-				hint: "take one of these edges out",
-			}),
-		);
-	}
+	if ("cycle" in sorted) faults.keep(cycleFault(sorted.cycle));
 	faults.throwIfAny();
 	const order = "order" in sorted ? sorted.order : [];
 	const ordered = yield* producersFirst(order);
@@ -155,6 +128,39 @@ export function* prepare(manifest: Manifest, config: Config, options: PrepareOpt
 		batch,
 		admitted: new Set(),
 	};
+}
+
+/** The parts of a manifest. Without jobs there is nothing more to check, and an unknown key may be a misspelled `jobs`. */
+function readParts(manifest: Manifest, faults: Faults) {
+	const given = check.record(manifest, "manifest") as Manifest;
+	for (const key of Object.keys(given)) faults.try(() => knownPart(key));
+	if (given.jobs === undefined) faults.throwIfAny();
+	return {
+		inputs: check.list(given.jobs, "jobs", MAX_MANIFEST),
+		defaults: given.defaults === undefined ? undefined : check.taking("defaults", () => ({ ...check.record(given.defaults, "defaults") })),
+		batch: given.batch === undefined ? undefined : check.label(given.batch, "batch"),
+	};
+}
+
+/** Connects a node to the jobs of the manifest that it waits for or needs something of. */
+function linkNode(node: ManifestNode, byName: Map<string, ManifestNode>, faults: Faults): void {
+	for (const { ref, policy } of node.draft.after) {
+		const edge = faults.try(() => link(node, ref, policy, byName));
+		if (edge) node.after.push(edge);
+	}
+	for (const artifact of node.draft.job.needs ?? []) {
+		const mate = byName.get(nameOfArtifact(artifact) ?? "");
+		if (mate && mate !== node) node.mates.set(artifact, mate);
+	}
+}
+
+function cycleFault(cycle: readonly ManifestNode[]): SluiceError {
+	const names = cycle.map((node) => node.draft.job.name ?? node.field);
+	const path = names.length > 20 ? [...names.slice(0, 18), "…", names[names.length - 1]] : names;
+	return new SluiceError("cycle", `after: ${path.join(" → ")} is a cycle`, {
+		field: `${(cycle[0] as ManifestNode).field}.after`,
+		hint: "take one of these edges out",
+	});
 }
 
 /** The name of a job that has an error, if it can be read: a caller of the library may pass an object whose getters throw. */
