@@ -4,8 +4,9 @@ import type { Op, Replies } from "../../src/contracts/store.ts";
 import { obstacle } from "../../src/core/gates/locks.ts";
 import { Memory } from "../../src/scheduler/transaction/cache.ts";
 import type { Tx } from "../../src/scheduler/transaction/tx.ts";
-import { releaseLocks, takeLocks, wakeLockWaiters } from "../../src/scheduler/waiting/locks.ts";
+import { releaseLocks, takeLocks } from "../../src/scheduler/waiting/locks.ts";
 import { Window } from "../../src/scheduler/waiting/ready-queue.ts";
+import { Worklist } from "../../src/scheduler/waiting/worklist.ts";
 import { alwaysOp, type Bug, bugsOf, everywhere, hidden, method, skipped, skippedOp, within } from "./bug.ts";
 
 export const LOCKS: Bug[] = [
@@ -29,7 +30,7 @@ export const LOCKS: Bug[] = [
 
 	...bugsOf("a released lock wakes a job that waits for it", {
 		"the cache keeps the holder of a lock that was released": within(releaseLocks, method({ Memory }, "remember"), skipped),
-		"no job is woken when a lock is free": within(releaseLocks, wakeLockWaiters, skippedOp),
+		"no job is woken when a lock is free": within(releaseLocks, method({ Worklist }, "wake"), skipped),
 	}),
 
 	...bugsOf("the cache learns of jobs that another process added", {

@@ -17,12 +17,12 @@ import { rewind } from "../../src/scheduler/operations/rewind.ts";
 import { gcSome } from "../../src/scheduler/operations/upkeep.ts";
 import { beginWait, endWaits, takeBack, tellWaiters } from "../../src/scheduler/operations/waits.ts";
 import { Tx } from "../../src/scheduler/transaction/tx.ts";
+import { tellDependents } from "../../src/scheduler/waiting/dependents.ts";
 import { endJob } from "../../src/scheduler/waiting/park.ts";
-import { cascade } from "../../src/scheduler/waiting/wakeups.ts";
 import { always, alwaysOp, type Bug, bugsOf, everywhere, hidden, method, skipped, skippedOp, within } from "./bug.ts";
 
 /** Tells a job of the end of one that it comes after. */
-const tell = hidden<(tx: Tx, pred: Job, id: number, policy: Policy) => Op<void>>("tell", { beside: cascade });
+const tell = hidden<(tx: Tx, pred: Job, id: number, policy: Policy) => Op<void>>("tell", { beside: tellDependents });
 
 export const WAITS: Bug[] = [
 	...bugsOf("a job starts when all that it comes after have ended as it asks", {

@@ -24,7 +24,7 @@ export function* openStage(tx: Tx, nodes: readonly ManifestNode[]): Op<{ stage: 
 /** Makes all jobs of the apply visible at once. */
 export function* closeStage(tx: Tx, stage: number, range: { from: number; to: number }, nodes: readonly ManifestNode[]): Op<void> {
 	for (const node of nodes) if (node.twin !== undefined) yield* replaceTwin(tx, node.twin);
-	for (const batch of tx.memory.recall("stage", String(stage))?.batches ?? []) tx.closing.add(batch);
+	for (const batch of tx.memory.recall("stage", String(stage))?.batches ?? []) tx.work.close(batch);
 	for (const bucket of [...tx.memory.buckets.values()]) {
 		if (bucket.stage !== stage) continue;
 		const key = tx.memory.bucketKeys.get(bucket.id) as string;

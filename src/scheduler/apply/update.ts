@@ -9,7 +9,7 @@ import { linkFacts, markPredecessors, predecessors } from "../operations/add.ts"
 import type { Tx } from "../transaction/tx.ts";
 import { wakeByFact } from "../waiting/continuation.ts";
 import { recount } from "../waiting/gate-facts.ts";
-import { giveUpReservations } from "../waiting/locks.ts";
+import { giveUpReservations } from "../waiting/lock-records.ts";
 import { countBatch, reevaluate, unplace } from "../waiting/park.ts";
 import { numberMates, targetOf } from "./apply.ts";
 import type { ManifestNode, PreparedManifest } from "./prepare.ts";
@@ -80,8 +80,8 @@ function* change(tx: Tx, node: ManifestNode): Op<Job> {
 	const job = tx.peek(node.job) as Job;
 	const now = { ...draft.job };
 	numberMates(now, node);
-	yield* unplace(tx, job);
-	if (job.locks) yield* giveUpReservations(tx, job);
+	unplace(tx, job);
+	giveUpReservations(tx, job);
 	for (const key of factKeys(job)) tx.changes.unlinks.push({ key, role: "needs", job: job.id });
 	yield* forgetProducts(tx, job);
 	if (job.lane !== now.lane) {
@@ -126,7 +126,7 @@ function* changeBatch(tx: Tx, from: string | undefined, to: string | undefined):
 	const record = from === undefined ? null : yield* tx.get("batch", from);
 	if (from !== undefined && record) {
 		tx.put("batch", from, record.total > 1 ? { ...record, open: record.open - 1, total: record.total - 1 } : null);
-		tx.closing.add(from);
+		tx.work.close(from);
 	}
 	if (to !== undefined) yield* countBatch(tx, to, "added");
 }

@@ -13,7 +13,6 @@ import { isTerminal, type Job } from "../../core/job.ts";
 import { type Hold, holdKey } from "../../core/limits-view.ts";
 import { READY } from "../../core/parked.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { reevaluate } from "../waiting/park.ts";
 
 /**
  * Consecutive launch failures of one agent or repo: the jobs that failed, and which counter each failure was added to (`dispatch_breaker` may change
@@ -132,7 +131,7 @@ function* refund(tx: Tx, failed: readonly Failed[]): Op<void> {
 		tx.event("refunded", id, { failures: times });
 		if (job.backoff_until === undefined || job.parked_on !== "time") continue;
 		job.backoff_until = undefined;
-		yield* reevaluate(tx, job);
+		tx.work.reevaluate(job);
 	}
 }
 
@@ -155,7 +154,7 @@ export function isAnothersProbe(tx: Tx, job: Job, buckets: () => readonly Bucket
 }
 
 /** Lets other jobs probe first: the job that probed last waits for one cool-down. */
-export function* letOthersProbe(tx: Tx, job: Job): Op<void> {
+export function letOthersProbe(tx: Tx, job: Job): void {
 	job.backoff_until = tx.now + Math.max(1, tx.config.environment_breaker.cooldown_ms);
-	yield* reevaluate(tx, job);
+	tx.work.reevaluate(job);
 }

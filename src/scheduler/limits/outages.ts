@@ -1,7 +1,6 @@
 // Holds on accounts whose provider is down: what opens, lengthens and ends them. The rules are in core/outage.ts.
 
 import type { RunEnd } from "../../contracts/scheduler.ts";
-import type { Op } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
 import { chooseAccount } from "../../core/gates/capacity.ts";
 import { quotaOf } from "../../core/gates/holds.ts";
@@ -9,7 +8,6 @@ import type { ExitKind, Job, Run } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
 import { afterOutage, OUTAGE_CAP_MS, type Outage, outageKey, TURN_MS } from "../../core/outage.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { reevaluate } from "../waiting/park.ts";
 
 function outageOf(tx: Tx, account: string, agent: string | undefined): Outage | undefined {
 	if (tx.memory.holds.size === 0) return undefined;
@@ -103,7 +101,7 @@ export function isAnothersTry(tx: Tx, job: Job, own: Bucket, world: LimitsView, 
 }
 
 /** Delays the job that probed last for a moment, so that another job probes. */
-export function* letOthersTry(tx: Tx, job: Job): Op<void> {
+export function letOthersTry(tx: Tx, job: Job): void {
 	job.backoff_until = tx.now + TURN_MS;
-	yield* reevaluate(tx, job);
+	tx.work.reevaluate(job);
 }

@@ -19,9 +19,10 @@ import { backlog, counts, deferred, delayWarning } from "../limits/backlog.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { heldOf, position, toView, viewJob } from "../views/jobs.ts";
 import { hasContinuations, wakeByFact } from "../waiting/continuation.ts";
+import { drain } from "../waiting/drain.ts";
 import { factsOf, isUnsettled, plainFacts } from "../waiting/gate-facts.ts";
 import { countBatch, endJob, joinChain, openJobs, reevaluate, tellAwaiting } from "../waiting/park.ts";
-import { cascade, runPendingWakeups } from "../waiting/wakeups.ts";
+import { runPendingWakeups } from "../waiting/wakeups.ts";
 import { jobNamed, nearestName, refuseTaken, takeName } from "./names.ts";
 import { learn, type ProbedFacts } from "./observe.ts";
 
@@ -59,7 +60,7 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 	yield* arrive(tx, job, yield* storeJob(tx, draft, preds), "announce");
 	markPredecessors(tx, preds);
 	// The replaced job may have been a predecessor: the answer must include what followed from its end.
-	if (tx.ended.length > 0) yield* cascade(tx);
+	if (!tx.work.isEmpty) yield* drain(tx);
 	if (replaced !== undefined && hasContinuations(tx)) yield* runPendingWakeups(tx);
 	const view = preds.length === 0 ? toView(job, draft.spec, [], { held: heldOf(tx, job) }) : yield* viewJob(tx, job);
 	const warnings = [...draft.warnings, ...(job.needs || delayWarning(tx) !== null ? yield* warningsOf(tx, job) : [])];
@@ -250,8 +251,8 @@ export function* replaceTwin(tx: Tx, id: number): Op<void> {
 type Company = { stage?: number | undefined; chain?: number | undefined };
 
 /**
- * Stores a job with its edges, links, name and counts; where it waits is decided later. Returns its predecessors as they count for it: one whose cascade has
- * not reached the job yet counts as running.
+ * Stores a job with its edges, links, name and counts; where it waits is decided later. Returns its predecessors as they count for it: an ended
+ * one that has not told its dependents counts as running.
  */
 export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], company: Company = {}): Op<Predecessor[]> {
 	const { job, spec, unique } = draft;

@@ -21,6 +21,7 @@ import { reserveBudgets } from "../limits/budgets.ts";
 import { drawOnCycle, hasCycles } from "../limits/cycle.ts";
 import { isAnothersTry, letOthersTry, noteOutageProbe } from "../limits/outages.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { drain } from "../waiting/drain.ts";
 import { factsOf, plainFacts } from "../waiting/gate-facts.ts";
 import { fetchLocks, hasLocksAtHand, lockKeys } from "../waiting/lock-reads.ts";
 import { takeAtOnce, takeLocks } from "../waiting/locks.ts";
@@ -229,11 +230,11 @@ function* tryStart(tx: Tx, bucket: Bucket, head: ReadyJob, claimer: Claimer): Op
 	}
 	const open = () => bucketsFor(tx, claimer).filter((one) => !shut(one, tx.world(claimer.host)));
 	if (isAnothersProbe(tx, job, open)) {
-		yield* letOthersProbe(tx, job);
+		letOthersProbe(tx, job);
 		return undefined;
 	}
 	if (isAnothersTry(tx, job, bucket, tx.world(claimer.host), open)) {
-		yield* letOthersTry(tx, job);
+		letOthersTry(tx, job);
 		return undefined;
 	}
 	start(tx, job, bucket, claimer);
@@ -325,7 +326,10 @@ function stagger(tx: Tx, account: string): void {
 }
 
 /** The `attempt` of a claim. A dry run uses it too, in a transaction that is rolled back. */
-export const startPicked =
-	(tx: Tx, claimer: Claimer) =>
-	(bucket: Bucket, head: ReadyJob): Op<Job | undefined> =>
-		tryStart(tx, bucket, head, claimer);
+export const startPicked = (tx: Tx, claimer: Claimer) =>
+	function* (bucket: Bucket, head: ReadyJob): Op<Job | undefined> {
+		const job = yield* tryStart(tx, bucket, head, claimer);
+		// The next pick sees which jobs can still take the locks that this one took.
+		if (!tx.work.isEmpty) yield* drain(tx);
+		return job;
+	};

@@ -14,8 +14,7 @@ import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
 import { continueLater } from "../waiting/continuation.ts";
-import { wakeLockWaiters } from "../waiting/locks.ts";
-import { endJob, reevaluate } from "../waiting/park.ts";
+import { endJob } from "../waiting/park.ts";
 
 /** Changes a field that the job's place in the order depends on: takes the job out of its ready queue, changes it, puts it back. */
 function* reorder(tx: Tx, id: number, kind: string, data: Record<string, unknown>, change: (job: Job) => void): Op<void> {
@@ -31,7 +30,7 @@ function* reorder(tx: Tx, id: number, kind: string, data: Record<string, unknown
 	tx.event(kind, id, data);
 	tx.stirred = true;
 	// The waiters that were woken for a free key were chosen by the old order: choose again.
-	for (const lock of job.locks ?? []) yield* wakeLockWaiters(tx, lock.key);
+	for (const { key } of job.locks ?? []) tx.work.wake(key);
 }
 
 export const promote = (tx: Tx, id: number): Op<void> => reorder(tx, id, "promoted", {}, (job) => setRank(job, tx.nextId("rank")));
@@ -48,7 +47,7 @@ export function* runNow(tx: Tx, id: number, how: "in_line" | "force"): Op<void> 
 	job.runnable_at = Math.min(job.runnable_at, tx.now);
 	job.backoff_until = undefined;
 	tx.touch(job);
-	yield* reevaluate(tx, job);
+	tx.work.reevaluate(job);
 }
 export const prioritise = (tx: Tx, id: number, priority: number): Op<void> =>
 	reorder(tx, id, "prioritised", { priority }, (job) => {
@@ -68,7 +67,7 @@ export function* approve(tx: Tx, id: number): Op<void> {
 	job.approval = "given";
 	tx.touch(job);
 	tx.event("approved", id, {});
-	yield* reevaluate(tx, job);
+	tx.work.reevaluate(job);
 }
 
 export function* reject(tx: Tx, id: number, reason: string): Op<void> {
@@ -90,7 +89,7 @@ export function* answer(tx: Tx, id: number, text: string, grant?: Granted): Op<v
 	if (grant !== undefined) job.granted = together(job.granted, grant);
 	tx.touch(job);
 	tx.event("answered", id, { question, answer: text, ...(grant === undefined ? {} : { granted: grant }) });
-	yield* reevaluate(tx, job);
+	tx.work.reevaluate(job);
 }
 
 function together(before: Granted | undefined, more: Granted): Granted {

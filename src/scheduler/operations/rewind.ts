@@ -89,7 +89,6 @@ function* putBack(tx: Tx, set: ReadonlyMap<number, Job>): Op<number[]> {
 	for (const job of order) {
 		yield* reevaluate(tx, job, yield* recount(tx, job));
 	}
-	for (const job of tx.reopened.splice(0)) if (isWaiting(job.status)) yield* reevaluate(tx, job);
 	tx.stirred = true;
 	return order.map((job) => job.id);
 }
@@ -173,7 +172,7 @@ function* reopenEdges(tx: Tx, root: Job): Op<void> {
 			}
 			job.deps_left = (job.deps_left ?? 0) + 1;
 			tx.touch(job);
-			tx.reopened.push(job);
+			tx.work.reevaluate(job);
 		}
 		if (edges.length < 1000) return;
 		after = (edges[edges.length - 1] as { job: number }).job;
@@ -230,7 +229,7 @@ function* retakeItems(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 /** Resets a job as if it had never run, except that attempt numbers go on. */
 function* reset(tx: Tx, job: Job): Op<void> {
 	const was = job.status;
-	if (isWaiting(was)) yield* unplace(tx, job);
+	if (isWaiting(was)) unplace(tx, job);
 	else {
 		if (job.batch !== undefined) yield* countBatch(tx, job.batch, "again");
 		if (job.last_run)

@@ -18,10 +18,11 @@ import {
 import type { Config } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { beginDueCycle } from "../limits/cycle.ts";
+import { drain } from "../waiting/drain.ts";
 import { sweep } from "../waiting/due.ts";
 import { fetchLocks, fetchWaiters, lockKeys } from "../waiting/lock-reads.ts";
 import { closeBatches } from "../waiting/park.ts";
-import { cascade, runPendingWakeups } from "../waiting/wakeups.ts";
+import { runPendingWakeups } from "../waiting/wakeups.ts";
 import { Memory, STANDING } from "./cache.ts";
 import { DryRunDone, FailedAfterChange } from "./outcomes.ts";
 import { endsIn, jobsOf, type Pending, PHASES, type RunOptions, type Task, type Upkeep } from "./pending.ts";
@@ -241,9 +242,9 @@ export class Engine {
 			const by = tx.by;
 			if (one.by !== undefined) tx.by = one.by;
 			try {
-				// Dependents are still undecided if the last of several ends was refused.
-				if (tx.ended.length > 0 && one.phase !== "end") {
-					yield* drive(cascade(tx));
+				// Work is left here if the last of several ends was refused.
+				if (!tx.work.isEmpty && one.phase !== "end") {
+					yield* drive(drain(tx));
 					mark = tx.mutations;
 				}
 				// A claim sees the effects of the operations before it in the group.
@@ -256,7 +257,7 @@ export class Engine {
 				const step = op.next();
 				const value = step.done ? step.value : yield* drive(op, step);
 				const together = one.phase === "end" && group[index + 1]?.phase === "end";
-				if (tx.ended.length > 0 && !together) yield* drive(cascade(tx));
+				if (!tx.work.isEmpty && !together) yield* drive(drain(tx));
 				results.push({ one, value });
 			} catch (error) {
 				if (error instanceof StaleTransaction || error instanceof Busy) throw error;
@@ -309,8 +310,8 @@ export class Engine {
 			if (upkeep === "do" && tx.memory.all("settle").size > 0) yield* drive(runPendingWakeups(tx));
 			if (upkeep === "do") beginDueCycle(tx);
 			yield* body(tx, drive);
-			while (tx.ended.length > 0) yield* drive(cascade(tx));
-			if (tx.closing.size > 0) yield* drive(closeBatches(tx));
+			if (!tx.work.isEmpty) yield* drive(drain(tx));
+			if (tx.work.closing.size > 0) yield* drive(closeBatches(tx));
 			if (this.memory.nextDue === undefined) this.memory.nextDue = yield* drive(ask({ read: "next_due" }));
 			if (tx.pending()) yield store.write(tx.take());
 			yield store.commit();

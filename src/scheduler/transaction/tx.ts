@@ -12,6 +12,7 @@ import type { ReadyJob } from "../../core/plan.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { LockLines } from "../waiting/lock-waiters.ts";
 import { Window } from "../waiting/ready-queue.ts";
+import { Worklist } from "../waiting/worklist.ts";
 import { isStanding, type Memory } from "./cache.ts";
 import { worldOf } from "./limits-view.ts";
 import { type Ids, type MetaMap, type Pace, type RecordMap, storedRecords } from "./record-map.ts";
@@ -32,16 +33,10 @@ export class Tx {
 	readonly cancelling: boolean;
 	by: string;
 	changes: Changes = noChanges();
-	/** Jobs that ended and whose dependents `cascade` has to re-evaluate. */
-	readonly ended: Job[] = [];
-	/** Ids of ended jobs whose dependents have not been re-evaluated yet. To those dependents the job still counts as running. */
-	readonly unsettled = new Set<number>();
+	/** What has to be looked at again before the transaction ends. */
+	readonly work = new Worklist();
 	/** Jobs that were written as ended, or into a stage: dropped from memory after the commit. */
 	readonly over: number[] = [];
-	/** Waiting jobs whose predecessor is being run again: re-evaluated once the predecessor is back in the queue. */
-	readonly reopened: Job[] = [];
-	/** Batches whose last open job ended. `closeBatches` appends their event at the end, unless other jobs have been added to the batch by then. */
-	readonly closing = new Set<string>();
 	/** Keys of facts that a host should probe once this transaction is committed. */
 	readonly probes = new Set<string>();
 	/** Keys of facts without a record that may have changed: the result of a probe that began before this commit must not be recorded. */

@@ -8,9 +8,9 @@ import { hasCycles } from "../limits/cycle.ts";
 import { finish } from "../operations/finish.ts";
 import { nextHostAt } from "../operations/hosts.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { dropIdleReservations, isOverdue, reserve } from "./locks.ts";
+import { drain } from "./drain.ts";
 import { reevaluate } from "./park.ts";
-import { cascade } from "./wakeups.ts";
+import { dropIdleReservations, isOverdue, reserve } from "./reservations.ts";
 
 const PIECE = 200;
 
@@ -19,7 +19,10 @@ const PIECE = 200;
  * Returns whether more is due.
  */
 export function* sweep(tx: Tx, leases: "expire" | "renew"): Op<boolean> {
-	if (tx.memory.all("reserve").size > 0) yield* dropIdleReservations(tx);
+	if (tx.memory.all("reserve").size > 0) {
+		yield* dropIdleReservations(tx);
+		yield* drain(tx);
+	}
 	if (tx.memory.nextDue === undefined) tx.memory.nextDue = yield* ask({ read: "next_due" });
 	if (tx.memory.nextDue === null || tx.memory.nextDue > tx.now) return false;
 	const ids = yield* ask({ read: "due", now: tx.now, limit: PIECE });
@@ -27,7 +30,7 @@ export function* sweep(tx: Tx, leases: "expire" | "renew"): Op<boolean> {
 	for (const id of ids) {
 		const job = tx.peek(id);
 		if (job && job.due_at !== undefined && job.due_at <= tx.now) yield* due(tx, job, leases);
-		yield* cascade(tx);
+		yield* drain(tx);
 	}
 	tx.memory.nextDue = undefined;
 	return ids.length === PIECE;

@@ -167,7 +167,7 @@ function* nextPredecessor(tx: Tx, job: Job): Op<Predecessor[]> {
 			const found = predecessor(tx, edge.pred, edge.policy);
 			if (typeof found.status !== "string" || found.status === "missing") return [found];
 			if (fits(edge.policy, found.status, found.merge_status) === "open") return [found];
-			// The predecessor has ended, but its cascade has not reached this job yet: until then it counts as running.
+			// The predecessor has ended, but this job has not been told: until then it counts as running.
 			if (isUnsettled(tx, edge.pred, job.id)) return [{ ...found, status: "running" }];
 		}
 		const last = edges[edges.length - 1];
@@ -176,10 +176,10 @@ function* nextPredecessor(tx: Tx, job: Job): Op<Predecessor[]> {
 	}
 }
 
-/** Whether `pred` has ended but its cascade has not reached `job` yet, so that their edge is still to be counted down. */
+/** Whether `pred` has ended but `job` has not been told, so that their edge is still to be counted down. */
 export function isUnsettled(tx: Tx, pred: number, job: number): boolean {
 	const cursor = progressOf(tx, { do: "edges", of: pred });
-	return tx.unsettled.has(pred) || (cursor !== null && job > cursor.after);
+	return tx.work.untold.has(pred) || (cursor !== null && job > cursor.after);
 }
 
 /** Counts the open predecessors of a job that comes back to the queue, and fetches all its facts. */

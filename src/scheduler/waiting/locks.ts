@@ -4,7 +4,7 @@
 // When a key is free, the waiters that could be the best of their bucket are made ready, so that the bucket which can start a job first finds it there. When
 // one of them takes the key, the rest are parked on it again. A release thus wakes a few waiters, never all.
 
-import { ask, type LinkRole, type LinkRow, type Op } from "../../contracts/store.ts";
+import { ask, type Op } from "../../contracts/store.ts";
 import { at } from "../../core/errors.ts";
 import { obstacle } from "../../core/gates/locks.ts";
 import { isWaiting, type Job, type Lock, type LockMode } from "../../core/job.ts";
@@ -13,9 +13,11 @@ import { isOnBatch, isOnLock, onLock, type Parked, READY } from "../../core/park
 import type { ReadyJob } from "../../core/plan.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { continueLater } from "./continuation.ts";
-import { isHeldBack, lockStates, type Reservation } from "./gate-facts.ts";
+import { lockStates } from "./gate-facts.ts";
 import { fetchHolders, type Holders, holdersIn } from "./lock-reads.ts";
-import { reevaluate, setDue } from "./park.ts";
+import { ROLE, reservationOf, unwant } from "./lock-records.ts";
+import { reevaluate } from "./park.ts";
+import { isOverdue, reserve, reserveAll } from "./reservations.ts";
 
 /** Ready jobs evicted, or shared waiters woken, in one transaction; a `settle` record continues with the rest in the next ones. */
 const SOME = 200;
@@ -34,22 +36,19 @@ export function takeAtOnce(tx: Tx, job: Job): boolean {
 }
 
 export function* takeLocks(tx: Tx, job: Job): Op<void> {
-	let kept: Map<string, Reservation> | undefined;
-	for (const { key, mode } of job.locks ?? []) {
+	for (const lock of job.locks ?? []) {
+		const { key, mode } = lock;
 		const holders = yield* holdersOf(tx, key);
 		tx.put("lock", key, { holders: [...holders, [job.id, mode]] });
 		const reservation = reservationOf(tx, key);
-		if (reservation?.job !== job.id) continue;
-		kept ??= new Map();
-		kept.set(key, reservation);
-		tx.put("reserve", key, null);
-	}
-	for (const lock of job.locks ?? []) {
-		const reservation = kept?.get(lock.key);
-		if (!reservation && concernsNobody(tx, job, lock)) continue;
-		yield* passOn(tx, lock.key, reservation?.next);
-		yield* evict(tx, lock.key, lock.mode);
-		if (lock.mode === "shared") yield* wakeLockWaiters(tx, lock.key);
+		const isReserver = reservation?.job === job.id;
+		if (!isReserver && concernsNobody(tx, job, lock)) continue;
+		if (isReserver) {
+			tx.put("reserve", key, null);
+			tx.work.passOn(key, reservation.next ?? []);
+		}
+		tx.work.evict(key, mode);
+		if (mode === "shared") tx.work.wake(key);
 	}
 }
 
@@ -60,7 +59,7 @@ export function* releaseLocks(tx: Tx, job: Job): Op<void> {
 		if (tx.memory.recall("lock", key) === job.id) tx.memory.remember("lock", key, null);
 		else tx.put("lock", key, holders.length > 0 ? { holders } : null);
 	}
-	for (const { key } of job.locks ?? []) if (!isUnawaited(tx, key)) yield* wakeLockWaiters(tx, key);
+	for (const { key } of job.locks ?? []) if (!isUnawaited(tx, key)) tx.work.wake(key);
 }
 
 function* holdersOf(tx: Tx, key: string): Op<Holders> {
@@ -81,39 +80,6 @@ function isUnawaited({ memory }: Tx, key: string): boolean {
 	const rivals = memory.rivals.get(key);
 	return rivals !== undefined && !rivals.exclusive && !rivals.shared && memory.all("reserve").size === 0;
 }
-
-const ROLE = { exclusive: "wants", shared: "shares" } as const satisfies Record<LockMode, LinkRole>;
-
-/**
- * Links a ready job to the keys it could take, so that the job that takes one of them finds this one and evicts it. The link stays while the job runs: it does
- * no harm there, and a start has one row less to write.
- */
-export function want(tx: Tx, job: Job): void {
-	const { links, unlinks } = tx.changes;
-	for (const { key, mode } of job.locks ?? []) {
-		// The job's run ended and it became ready again in this transaction: keep the stored row.
-		const left = lastOf(unlinks, job, key);
-		if (left >= 0) unlinks.splice(left, 1);
-		else links.push({ key, role: ROLE[mode], job: job.id });
-		const rivals = tx.memory.rivals.get(key);
-		if (mode === "exclusive") rivals?.wants.add(job.id);
-		else if (rivals) rivals.shares = true;
-	}
-}
-
-export function unwant(tx: Tx, job: Job): void {
-	const { links, unlinks } = tx.changes;
-	for (const { key, mode } of job.locks ?? []) {
-		// A link made in this transaction is not stored yet: take it out of the changes instead.
-		const fresh = lastOf(links, job, key);
-		if (fresh >= 0) links.splice(fresh, 1);
-		else unlinks.push({ key, role: ROLE[mode], job: job.id });
-		if (mode === "exclusive") tx.memory.rivals.get(key)?.wants.delete(job.id);
-	}
-}
-
-const lastOf = (links: readonly LinkRow[], job: Job, key: string): number =>
-	links.findLastIndex((link) => link.job === job.id && link.key === key && (link.role === "wants" || link.role === "shares"));
 
 /** Ready jobs that could take the key exclusively, and its exclusive holder; by job number. */
 function* wantingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
@@ -141,7 +107,7 @@ function* waitingBuckets(tx: Tx, key: string, mode: LockMode): Op<number[]> {
 }
 
 /** A job took or reserved the key in this mode: the ready jobs that can no longer take it are parked on it again. */
-function* evict(tx: Tx, key: string, mode: LockMode): Op<void> {
+export function* evict(tx: Tx, key: string, mode: LockMode): Op<void> {
 	yield* evictFirst(tx, "evict", key, yield* wantingJobs(tx, key, SOME + 1));
 	if (mode === "exclusive") yield* evictFirst(tx, "evict_shared", key, yield* sharingJobs(tx, key, SOME + 1));
 }
@@ -162,18 +128,6 @@ function* putBack(tx: Tx, wanting: readonly number[]): Op<void> {
 	}
 	yield* reserveAll(tx, overdue);
 }
-
-/** Reserves the keys of overdue jobs, the job that has been ready longest first. */
-export function* reserveAll(tx: Tx, overdue: readonly Job[]): Op<void> {
-	const inOrder = [...overdue].sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
-	for (const job of inOrder) yield* reserve(tx, job);
-}
-
-/** The job has waited for its locks for so long (`order.overdue_after_ms`) that they are reserved for it. */
-export const isOverdue = (tx: Tx, job: Job): boolean => {
-	const after = tx.config.order.overdue_after_ms;
-	return after > 0 && isOnLock(job.parked_on) && job.ready_at !== undefined && job.ready_at + after <= tx.now;
-};
 
 /** Continues an eviction that did not fit into one transaction. Returns the last job evicted, or null when the eviction is complete. */
 export function* evictMore(tx: Tx, key: string, mode: LockMode, after: number): Op<number | null> {
@@ -299,82 +253,4 @@ function* bestWaiter(tx: Tx, line: Parked, bucket: number): Op<Job | undefined> 
 		below = { rank: head.rank, level: head.level };
 	}
 	return best && (yield* tx.find(best.id));
-}
-
-/**
- * Releases the reservations of a job that something other than its locks keeps from starting. A job that became ready keeps its reservations until it starts.
- */
-export function* giveUpReservations(tx: Tx, job: Job): Op<void> {
-	if (!job.locks || tx.memory.all("reserve").size === 0) return;
-	const kept = job.locks.filter(({ key }) => reservationOf(tx, key)?.job === job.id);
-	const nexts = kept.map(({ key }) => unreserve(tx, key, job.id));
-	for (const [index, { key }] of kept.entries()) {
-		yield* passOn(tx, key, nexts[index]);
-		yield* wakeLockWaiters(tx, key);
-	}
-}
-
-/**
- * Reserves the keys of an overdue waiter, in the order of its locks. Stops at the first key that is reserved for another job, so two reservers can never wait
- * for each other. Stops also after the first key that another job holds exclusively: the waiter needs that one next, and the keys after it may still be used by
- * other jobs.
- */
-export function* reserve(tx: Tx, job: Job): Op<void> {
-	const after = tx.config.order.overdue_after_ms;
-	const retryIn = Math.max(1000, Math.min(60_000, after));
-	job.reserve_at = tx.now + retryIn;
-	setDue(tx, job, undefined);
-	tx.touch(job);
-	if (isHeldBack(tx, job)) return;
-	const states = yield* lockStates(
-		tx,
-		(job.locks ?? []).map((lock) => lock.key),
-	);
-	for (const lock of job.locks ?? []) {
-		const kept = reservationOf(tx, lock.key);
-		if (kept?.job === job.id) continue;
-		if (kept) {
-			const next = kept.next ?? [];
-			if (!next.includes(job.id) && next.length < SOME) tx.put("reserve", lock.key, { ...kept, next: [...next, job.id] });
-			return;
-		}
-		tx.put("reserve", lock.key, { job: job.id, since: tx.now, mode: lock.mode });
-		tx.event("reserved", job.id, { key: lock.key });
-		const heldAlone = states(lock.key).holders.some((holder) => holder.mode === "exclusive");
-		if (heldAlone) return;
-		yield* evict(tx, lock.key, lock.mode);
-	}
-}
-
-const reservationOf = (tx: Tx, key: string) => tx.memory.recall("reserve", key);
-
-/** Drops the reservation of a key. Returns the jobs that were queued to reserve it next. */
-function unreserve(tx: Tx, key: string, job: number): number[] | undefined {
-	const next = reservationOf(tx, key)?.next;
-	tx.put("reserve", key, null);
-	tx.event("unreserved", job, { key });
-	return next;
-}
-
-/** Passes an ended reservation on to the next queued job that is still overdue, before a job that came later can take the key. */
-function* passOn(tx: Tx, key: string, next: number[] = []): Op<void> {
-	for (const [index, id] of next.entries()) {
-		const job = yield* tx.find(id);
-		if (!job || !isWaiting(job.status) || !isOverdue(tx, job)) continue;
-		yield* reserve(tx, job);
-		const kept = reservationOf(tx, key);
-		if (kept?.job !== id) continue;
-		tx.put("reserve", key, { ...kept, next: next.slice(index + 1) });
-		return;
-	}
-}
-
-/** Drops the reservations of jobs that something other than locks keeps from starting: their keys would lie idle. */
-export function* dropIdleReservations(tx: Tx): Op<void> {
-	for (const [key, { job: id }] of [...tx.memory.all("reserve")]) {
-		const job = yield* tx.find(id);
-		if (job && isWaiting(job.status) && !isHeldBack(tx, job)) continue;
-		yield* passOn(tx, key, unreserve(tx, key, id));
-		yield* wakeLockWaiters(tx, key);
-	}
 }

@@ -14,9 +14,9 @@ import { tellWaiters } from "../operations/waits.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { wakeByFact } from "./continuation.ts";
 import { doubtFact, factsOf, plainFacts } from "./gate-facts.ts";
-import { giveUpReservations, unwant, wakeLockWaiters, want } from "./locks.ts";
+import { giveUpReservations, unwant, want } from "./lock-records.ts";
 
-/** Asks the gates where a waiting job belongs and moves it there. */
+/** Asks the gates where a waiting job belongs and moves it there. What follows for other jobs goes on the worklist. */
 export function* reevaluate(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 	if (job.broken !== undefined) {
 		yield* endJob(tx, job, { status: "failed", exit_code: 1, end_reason: `unusable record: ${job.broken}` });
@@ -32,10 +32,10 @@ export function* reevaluate(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 		if (job.parked_on === "new") makeReady(tx, job, tx.now);
 		else if (job.parked_on !== READY) {
 			const since = readySince(tx, job);
-			yield* unplace(tx, job);
+			unplace(tx, job);
 			makeReady(tx, job, since);
 		}
-	} else yield* park(tx, job, decision);
+	} else park(tx, job, decision);
 	return decision;
 }
 
@@ -49,16 +49,14 @@ const ending = (verdict: Verdict): JobEnd => ({
  * Takes the job off what it is parked on, or out of its ready bucket. Call it before changing any field that determines the job's place in the order: the
  * bucket's window finds the job by that place.
  */
-export function* unplace(tx: Tx, job: Job): Op<void> {
+export function unplace(tx: Tx, job: Job): void {
 	const { parked_on } = job;
 	uncountSerial(tx, job);
 	if (parked_on === READY) {
 		tx.leave(job);
 		if (job.locks) {
 			unwant(tx, job);
-			job.parked_on = "end";
-			tx.touch(job);
-			for (const lock of job.locks) yield* wakeLockWaiters(tx, lock.key);
+			for (const { key } of job.locks) tx.work.wake(key);
 		}
 	} else if (isOnBatch(parked_on)) unwant(tx, job);
 	job.parked_on = "end";
@@ -84,7 +82,7 @@ function makeReady(tx: Tx, job: Job, since: number): void {
 	tx.enter(job);
 }
 
-function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<void> {
+function park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): void {
 	const detail = to.reason.detail;
 	// The back-off is over. Clear it, so that a clock that is set back does not start it again.
 	if (to.gate !== "time") job.backoff_until = undefined;
@@ -101,7 +99,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 	const since = readySince(tx, job);
 	const asks = to.parked_on === "human" && job.parked_on !== to.parked_on && to.reason.code === "approval";
 	if (job.parked_on !== to.parked_on) {
-		yield* unplace(tx, job);
+		unplace(tx, job);
 		job.since = tx.now;
 		job.parked_on = to.parked_on;
 		countSerial(tx, job);
@@ -113,7 +111,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 	if (to.gate === "locks" || to.gate === "holds" || to.gate === "budget") job.ready_at ??= since;
 	else {
 		job.ready_at = undefined;
-		yield* giveUpReservations(tx, job);
+		giveUpReservations(tx, job);
 	}
 	job.gate = to.gate;
 	job.wait_reason = { kind: to.reason.code, detail };
@@ -165,11 +163,11 @@ const ENDED = [
 	"reserve_at",
 ] as const;
 
-/** Ends a job for good: unparks it, removes it from its chain and batch, and queues its dependents for the cascade of this transaction. */
+/** Ends a job for good: unparks it and removes it from its chain and batch. Its dependents go on the worklist. */
 export function* endJob(tx: Tx, job: Job, end: JobEnd): Op<void> {
 	if (isWaiting(job.status)) {
-		yield* unplace(tx, job);
-		if (job.locks) yield* giveUpReservations(tx, job);
+		unplace(tx, job);
+		giveUpReservations(tx, job);
 	}
 	job.parked_on = "end";
 	drop(job, ENDED);
@@ -186,10 +184,7 @@ export function* endJob(tx: Tx, job: Job, end: JobEnd): Op<void> {
 	if (job.produces) yield* doubtProducts(tx, job);
 	if (job.awaited) yield* tellAwaiting(tx, job);
 	if (tx.memory.all("wait").size > 0) yield* tellWaiters(tx, job.id);
-	if (job.dependents) {
-		tx.ended.push(job);
-		tx.unsettled.add(job.id);
-	}
+	if (job.dependents) tx.work.tellDependents(job);
 }
 
 /** Data of the job's `ended` event. Assigned field by field because this runs for every end: spreads would copy the object several times. */
@@ -260,18 +255,18 @@ export function* countBatch(tx: Tx, batch: string, how: "added" | "again" | "end
 		...(owned ? { owned: true } : {}),
 	};
 	tx.put("batch", batch, after);
-	if (after.open === 0 && !after.owned) tx.closing.add(batch);
+	if (after.open === 0 && !after.owned) tx.work.close(batch);
 }
 
 /** Appends `batch_closed` for each batch that has no open job at the end of the transaction and gets no more from an apply that is still coming in. */
 export function* closeBatches(tx: Tx): Op<void> {
 	const coming = new Set([...tx.memory.all("stage").values()].flatMap((stage) => stage.batches ?? []));
-	for (const batch of tx.closing) {
+	for (const batch of tx.work.closing) {
 		const record = yield* tx.get("batch", batch);
 		if (record?.open === 0 && record.total > 0 && !record.owned && !coming.has(batch))
 			tx.event("batch_closed", null, { batch, total: record.total });
 	}
-	tx.closing.clear();
+	tx.work.closing.clear();
 }
 
 /**
