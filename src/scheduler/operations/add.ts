@@ -20,7 +20,7 @@ import type { Tx } from "../transaction/tx.ts";
 import { heldOf, position, toView, viewJob } from "../views/jobs.ts";
 import { hasContinuations, wakeByFact } from "../waiting/continuation.ts";
 import { drain } from "../waiting/drain.ts";
-import { factsOf, isUnsettled, plainFacts } from "../waiting/gate-facts.ts";
+import { factsOf, isUntold, plainFacts } from "../waiting/gate-facts.ts";
 import { countBatch, endJob, joinChain, openJobs, reevaluate, tellAwaiting } from "../waiting/park.ts";
 import { runPendingWakeups } from "../waiting/wakeups.ts";
 import { jobNamed, nearestName, refuseTaken, takeName } from "./names.ts";
@@ -257,7 +257,7 @@ type Company = { stage?: number | undefined; chain?: number | undefined };
 export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], company: Company = {}): Op<Predecessor[]> {
 	const { job, spec, unique } = draft;
 	const preds =
-		given.length === 0 ? [] : given.map((pred) => (isUnsettled(tx, pred.job, job.id) ? { ...pred, status: "running" as const } : pred));
+		given.length === 0 ? [] : given.map((pred) => (isUntold(tx, pred, job.id) ? { ...pred, status: "running" as const } : pred));
 	if (preds.length > 0) {
 		let open = 0;
 		for (const [seq, pred] of preds.entries()) {

@@ -10,7 +10,7 @@ import { drop, isTerminal, isWaiting, type Job } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { mustFind } from "../views/jobs.ts";
 import { dropContinuation, wakeByFact } from "../waiting/continuation.ts";
-import { allPredecessors, isUnsettled, recount, wantFact } from "../waiting/gate-facts.ts";
+import { allPredecessors, isUntold, recount, wantFact } from "../waiting/gate-facts.ts";
 import { countBatch, joinChain, reevaluate, unplace } from "../waiting/park.ts";
 import { refuseNames, refuseOlder, retakeNames } from "./names.ts";
 import { leftBlocked, withChildren } from "./rerun.ts";
@@ -162,7 +162,7 @@ function* reopenEdges(tx: Tx, root: Job): Op<void> {
 		yield* tx.load(edges.map((edge) => edge.job));
 		for (const edge of edges) {
 			const job = tx.peek(edge.job);
-			if (!job || isTerminal(job.status) || isUnsettled(tx, root.id, job.id)) continue;
+			if (!job || isTerminal(job.status) || isUntold(tx, { job: root.id, policy: edge.policy }, job.id)) continue;
 			if (fits(edge.policy, root.status, root.merge_status) !== "met") continue;
 			// A running dependent goes on. If it comes back to the queue, `recount` counts its predecessors again.
 			if (job.status === "running") {

@@ -167,8 +167,7 @@ function* nextPredecessor(tx: Tx, job: Job): Op<Predecessor[]> {
 			const found = predecessor(tx, edge.pred, edge.policy);
 			if (typeof found.status !== "string" || found.status === "missing") return [found];
 			if (fits(edge.policy, found.status, found.merge_status) === "open") return [found];
-			// The predecessor has ended, but this job has not been told: until then it counts as running.
-			if (isUnsettled(tx, edge.pred, job.id)) return [{ ...found, status: "running" }];
+			if (isUntold(tx, found, job.id)) return [{ ...found, status: "running" }];
 		}
 		const last = edges[edges.length - 1];
 		assert(last && edges.length === 64, `job ${job.id} waits for ${job.deps_left} predecessors, but all of them fit`);
@@ -176,16 +175,19 @@ function* nextPredecessor(tx: Tx, job: Job): Op<Predecessor[]> {
 	}
 }
 
-/** Whether `pred` has ended but `job` has not been told, so that their edge is still to be counted down. */
-export function isUnsettled(tx: Tx, pred: number, job: number): boolean {
-	const cursor = progressOf(tx, { do: "edges", of: pred });
-	return tx.work.untold.has(pred) || (cursor !== null && job > cursor.after);
+/**
+ * Whether the predecessor has ended, or its merge for a job that waits for that, but `job` has not been told: their edge is still to be counted down. Until
+ * then the predecessor counts as running.
+ */
+export function isUntold(tx: Tx, { job: pred, policy }: Pick<Predecessor, "job" | "policy">, job: number): boolean {
+	const isAhead = (what: "edges" | "merge") => job > (progressOf(tx, { do: what, of: pred })?.after ?? Number.POSITIVE_INFINITY);
+	return tx.work.untold.has(pred) || isAhead("edges") || (policy === "merged" && isAhead("merge"));
 }
 
 /** Counts the open predecessors of a job that comes back to the queue, and fetches all its facts. */
 export function* recount(tx: Tx, job: Job): Op<JobFacts> {
 	const isOpen = (pred: Predecessor) =>
-		isUnsettled(tx, pred.job, job.id) ||
+		isUntold(tx, pred, job.id) ||
 		typeof pred.status !== "string" ||
 		pred.status === "missing" ||
 		fits(pred.policy, pred.status, pred.merge_status) === "open";
