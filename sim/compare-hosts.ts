@@ -34,9 +34,9 @@ export function hostDifference(state: State, views: HostView[]): string | null {
 
 /** The same for what was told of them since the last look; in which order does not matter. */
 export function toldDifference(state: State, events: EventRow[]): string | null {
-	const said = events
-		.filter(({ kind }) => kind.startsWith("host_"))
-		.map(({ kind, data }) => `${kind} ${data.host}${kind === "host_lost" ? ` with ${data.runs}` : ""}`);
+	const said = events.flatMap(({ kind, data }) =>
+		"host" in data ? [`${kind} ${data.host}${kind === "host_lost" ? ` with ${data.runs}` : ""}`] : [],
+	);
 	const list = (lines: string[]) => [...lines].sort().join(", ") || "none";
 	return list(said) === list(state.told) ? null : `events of hosts: ${list(said)}; the model says ${list(state.told)}`;
 }

@@ -381,4 +381,4 @@ function withoutFault(op: Op): Op {
 
 /** What they tell of providers that are down. */
 const outagesIn = (events: EventRow[]): NonNullable<Seen["outages"]> =>
-	events.flatMap(({ kind, data }) => (kind === "outage" ? [data as NonNullable<Seen["outages"]>[number]] : []));
+	events.flatMap(({ kind, data }) => (kind === "outage" ? [data] : []));

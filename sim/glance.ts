@@ -1,6 +1,8 @@
 // What can be seen of the engine after a call: every job, every entry of the kernel, and the events since the last look.
 
 import type { EventRow, JobView, ReadyEntry, Scheduler } from "../src/contracts/scheduler.ts";
+import { isMove } from "../src/core/event.ts";
+import { isTerminal } from "../src/core/job.ts";
 import { patiently } from "./attempt.ts";
 import { EventReader } from "./event-reader.ts";
 import type { State } from "./model/state.ts";
@@ -42,8 +44,7 @@ export class Glancer {
 	}
 }
 
-const isEnded = (job: JobView) => ENDED.includes(job.status);
-const ENDED = ["succeeded", "failed", "cancelled", "blocked_by_dependency", "expired"];
+const isEnded = (job: JobView) => isTerminal(job.status);
 
 /** All that is asked in one turn is answered in one transaction. */
 async function shown(scheduler: Scheduler, with_: With, which: "all" | "active"): Promise<{ jobs: Glance["jobs"]; last: number }> {
@@ -93,19 +94,19 @@ export function keptDuring(events: EventRow[], before: Reserved): (job: number |
 	const at = new Map<number, { now: Reserved; ever: Reserved }>();
 	let ever: Reserved = before;
 	let now: Reserved = before;
-	for (const { kind, job, data } of events) {
+	for (const event of events) {
+		const { job } = event;
 		if (job === null) continue;
-		const key = String(data.key);
-		if (kind === "reserved") {
+		if (event.kind === "reserved") {
+			const { key } = event.data;
 			now = [...now.filter((one) => one.key !== key), { key, job }];
 			ever = [...ever, { key, job }];
 		}
-		if (kind === "unreserved") now = now.filter((one) => one.key !== key || one.job !== job);
-		if (data.to === "running") {
-			at.set(job, { now, ever });
-			now = now.filter((one) => one.job !== job);
-		}
-		if (ENDED.includes(String(data.to))) now = now.filter((one) => one.job !== job);
+		if (event.kind === "unreserved") now = now.filter((one) => one.key !== event.data.key || one.job !== job);
+		if (!isMove(event)) continue;
+		const { to } = event.data;
+		if (to === "running") at.set(job, { now, ever });
+		if (to === "running" || isTerminal(to)) now = now.filter((one) => one.job !== job);
 	}
 	return (job) => (job === undefined ? undefined : at.get(job)) ?? { now, ever };
 }

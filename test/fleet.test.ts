@@ -24,7 +24,7 @@ function makeFleet(config: Record<string, unknown> = {}) {
 	};
 }
 const start = (stand: Stand, host: string, max = 100) => stand.start(max, { host, worker: `host:${host}` });
-const kinds = (events: EventRow[]) => events.filter(({ kind }) => kind.startsWith("host_")).map(({ kind, data }) => `${kind} ${data.host}`);
+const kinds = (events: EventRow[]) => events.flatMap(({ kind, data }) => ("host" in data ? [`${kind} ${data.host}`] : []));
 const states = async (stand: Stand) => Object.fromEntries((await stand.sluice.hosts()).map(({ name, state }) => [name, state]));
 
 test("a name is held by one home; the same home has it back at once", async () => {

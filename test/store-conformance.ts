@@ -12,6 +12,7 @@ import {
 	type Store,
 	type StoreRead,
 } from "../src/contracts/store.ts";
+import type { EventRow } from "../src/core/event.ts";
 import { type Job, POLICIES, type Status, TERMINAL, WAITING } from "../src/core/job.ts";
 import type { Parked } from "../src/core/parked.ts";
 import type { ReadyJob } from "../src/core/plan.ts";
@@ -382,7 +383,7 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 			job: alike && dice(9) > 0 ? 1 + dice(last + 1) : (maybe(1 + dice(last + 1)) ?? null),
 			by: alike ? somebody : pick(KEYS),
 			data: { n, text: pick(KEYS) },
-		});
+		} as unknown as EventRow);
 	const seen = new Set<string>();
 	for (let n = dice(5); n > 0; n--) {
 		const [kind, key] = [pick(KINDS), pick(KEYS)];
@@ -638,7 +639,7 @@ export function storeConformance(name: string, make: () => Place): void {
 					exit_code: null,
 					message: null,
 				})),
-				events: [2, 3].map((job) => ({ seq: job, at: 0, kind: "x", job, by: "", data: {} })),
+				events: [2, 3].map((job) => ({ seq: job, at: 0, kind: "updated" as const, job, by: "", data: {} })),
 			});
 			await write(store, { forget: [2, 4] });
 			expect(await jobs(store, [1, 2, 3, 4])).toEqual([1, 3]);
@@ -695,7 +696,7 @@ export function storeConformance(name: string, make: () => Place): void {
 				insert: [makeRow(job, { rank: 2 ** 41, level: -2_000_000, age_at: 8.64e15, ready_at: 8.64e15 })],
 				specs: [[job.id, { version: 1, enqueued_at: most, payload: { text } }]],
 				records: [["fact", text.slice(0, 3000), text]],
-				events: [{ seq: most, at: 8.64e15, kind: "k", job: job.id, by: "🙂", data: { text } }],
+				events: [{ seq: most, at: 8.64e15, kind: "marked", job: job.id, by: "🙂", data: { artifact: text, state: "present" } }],
 			});
 			expect(await read(store, { read: "jobs", ids: [job.id] })).toEqual([job]);
 			expect(await read(store, { read: "specs", ids: [job.id] })).toEqual([[job.id, { version: 1, enqueued_at: most, payload: { text } }]]);

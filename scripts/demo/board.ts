@@ -2,6 +2,7 @@
 
 import type { StatusDocument } from "../../src/api/documents/status.ts";
 import type { EventDocument, JobDocument, ReasonDocument } from "../../src/api/documents.ts";
+import type { Reason } from "../../src/core/reason.ts";
 import { clock, type Line } from "./paint.ts";
 import type { Session } from "./session.ts";
 import { BATCH } from "./story.ts";
@@ -63,7 +64,7 @@ export class Board {
 		});
 	}
 
-	reasonWords({ gate, code, subject, holder, detail }: ReasonDocument): string {
+	reasonWords({ gate, code, subject, holder, detail }: Pick<Reason, "gate" | "code" | "subject" | "holder" | "detail">): string {
 		const who = holder?.map((one) => (one.startsWith("job:") ? this.named(Number(one.slice(4))) : one)).join(", ");
 		if (code === "locks") return `lock ${subject.replace("lock:", "")} is held by ${who}`;
 		if (gate === "after" && subject.startsWith("job:")) return `waiting on ${this.named(Number(subject.slice(4)))}`;
@@ -86,7 +87,7 @@ export class Board {
 			case "ended":
 				return [[`${name} ${data.to}`, data.to === "succeeded" ? "green" : data.to === "cancelled" ? "yellow" : "red"]];
 			case "parked": {
-				const reason = data.reason as ReasonDocument;
+				const { reason } = data;
 				return reason.code === "locks" ? [[name, "bold"], " waits: ", [this.reasonWords(reason), "yellow"]] : undefined;
 			}
 			case "stop_asked":

@@ -28,7 +28,7 @@ function runsOf(history: readonly EventDocument[]): Span[] {
 		if (kind === "started") runs.push({ from: time, to: time, end: "", message: "" });
 		const last = runs.at(-1);
 		if (last && (kind === "requeued" || kind === "ended"))
-			Object.assign(last, { to: time, end: String(data.exit_kind), message: String(data.message ?? "") });
+			Object.assign(last, { to: time, end: String(data.exit_kind), message: kind === "requeued" ? (data.message ?? "") : "" });
 	}
 	return runs;
 }

@@ -1,5 +1,6 @@
 // Events: numbered without a gap, every move in the table, each from where the last one ended; replayed, they give the statuses shown.
 
+import { isMove } from "../../src/core/event.ts";
 import { type Checker, must } from "./moment.ts";
 
 const WAITING = ["queued", "waiting_on_deps", "waiting_on_locks"];
@@ -20,10 +21,10 @@ export const moves: Checker = {
 		for (const event of events) {
 			must(memory.lastSeq === 0 || event.seq === memory.lastSeq + 1, `event ${event.seq} follows ${memory.lastSeq}`);
 			memory.lastSeq = event.seq;
-			const { from, to } = event.data as { from?: string | null; to?: string };
-			if (event.kind === "applied") memory.staged.push(event.data as { from: number; to: number });
-			if (event.job === null || to === undefined) continue;
+			if (event.kind === "applied") memory.staged.push(event.data);
+			if (event.job === null || !isMove(event)) continue;
 			const { job } = event;
+			const { from, to } = event.data;
 			// Jobs of a large manifest are told of as a range, in whatever state they came.
 			const isStaged = memory.staged.some((range) => range.from <= job && job <= range.to);
 			const before = memory.replayed.get(job) ?? (isStaged ? (from ?? null) : null);

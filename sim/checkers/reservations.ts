@@ -27,8 +27,8 @@ export const reservations: Checker = {
 		for (const event of events) {
 			if (event.kind !== "reserved" || event.job === null) continue;
 			marks.hit("deed:reserved");
-			memory.kept_keys.add(`${event.data.key}/${event.job}`);
-			const key = String(event.data.key);
+			const { key } = event.data;
+			memory.kept_keys.add(`${key}/${event.job}`);
 			const job = find(state, event.job);
 			// One that became ready anew in the same step was overdue before that.
 			if (job === undefined || !isWaiting(job) || job.ready_at === undefined || job.ready_at >= event.at) continue;

@@ -2,7 +2,7 @@
 
 import { drop, EXIT_KINDS, type Job } from "../../src/core/job.ts";
 import { afterRun, exitKindOf } from "../../src/core/outcome.ts";
-import { policyOf, retryDelayMs } from "../../src/core/retry.ts";
+import { policyOf, retryDelayMs } from "../../src/core/runs/retry.ts";
 import { carriedOver, withVerdict } from "../../src/core/runs/verdict.ts";
 import { cancel } from "../../src/scheduler/operations/cancel.ts";
 import { answer } from "../../src/scheduler/operations/control.ts";

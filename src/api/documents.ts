@@ -2,6 +2,7 @@
 
 import type { Ended, EventRow, JobView } from "../contracts/scheduler.ts";
 import type { Config } from "../core/config.ts";
+import type { EventKind, EventMap } from "../core/event.ts";
 import { exactPayload } from "../core/input/payload.ts";
 import type {
 	After,
@@ -18,8 +19,9 @@ import type {
 	StopKind,
 } from "../core/job.ts";
 import type { Reason } from "../core/reason.ts";
-import { policyOf } from "../core/retry.ts";
+import { policyOf } from "../core/runs/retry.ts";
 import { resultValue, type VerdictWord } from "../core/runs/verdict.ts";
+import { isOneOf } from "../core/text/one-of.ts";
 import { levelOfRuns } from "../core/trust/run-bounds.ts";
 import type { AgentProgress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
@@ -170,7 +172,13 @@ export type ReasonDocument = Omit<Reason, "since" | "clears_at" | "observed_at">
 	clears_at: Time | null;
 	observed_at: Time | null;
 };
-export type EventDocument = { seq: number; at: Time; kind: string; job: number | null; by: string; data: Record<string, unknown> };
+/** Fields of an event's data that are times. */
+const MOMENTS = ["until", "retry_at"] as const;
+type ShownData<T> = { [F in keyof T]: F extends (typeof MOMENTS)[number] ? Time : T[F] };
+/** The kind says which data the event has. */
+export type EventDocument = {
+	[K in EventKind]: { seq: number; at: Time; kind: K; job: number | null; by: string; data: ShownData<EventMap[K]> };
+}[EventKind];
 export type EndedDocument = { job: number; status: Status; retry_at: Time | null };
 
 /** The last moment that RFC 3339 can express; later ones are shown as this. */
@@ -350,18 +358,12 @@ export const reasonDocument = (reason: Reason): ReasonDocument => ({
 	observed_at: maybeTime(reason.observed_at),
 });
 
-/** Fields of an event's data that are times. */
-const MOMENTS = new Set(["until", "retry_at", "at"]);
-
-export const eventDocument = ({ seq, at, kind, job, by, data }: EventRow): EventDocument => ({
-	seq,
-	at: rfc3339(at),
-	kind,
-	job,
-	by,
-	data: Object.fromEntries(
-		Object.entries(data).map(([key, value]) => [key, MOMENTS.has(key) && typeof value === "number" ? rfc3339(value) : value]),
-	),
-});
+export const eventDocument = ({ seq, at, kind, job, by, data }: EventRow): EventDocument => {
+	const shown = Object.entries(data).map(([key, value]) => [
+		key,
+		isOneOf(key, MOMENTS) && typeof value === "number" ? rfc3339(value) : value,
+	]);
+	return { seq, at: rfc3339(at), kind, job, by, data: Object.fromEntries(shown) } as EventDocument;
+};
 
 export const endedDocument = ({ job, status, retry_at }: Ended): EndedDocument => ({ job, status, retry_at: maybeTime(retry_at) });

@@ -160,9 +160,12 @@ async function tellNothing(
 async function tellIfNeverStarted(io: Io, id: number | string, run: string): Promise<boolean> {
 	try {
 		const { events } = (await io.ask("job.history", { id })) as { events: EventDocument[] };
-		const end = events.find(({ kind, data }) => /^(?:requeued|ended)$/.test(kind) && data.attempt === Number(run.split(".")[1]));
+		const attempt = Number(run.split(".")[1]);
+		const ends = events.filter((event) => event.kind === "requeued" || event.kind === "ended");
+		const end = ends.find(({ data }) => data.attempt === attempt);
 		if (end?.data.exit_kind !== "launch_failed") return false;
-		const why = end.data.message ?? ((await io.ask("job.show", { id })).job as ShownJob).last_failure;
+		const why =
+			(end.kind === "requeued" ? end.data.message : undefined) ?? ((await io.ask("job.show", { id })).job as ShownJob).last_failure;
 		io.print.say(`run ${run} was never started${why ? `: ${plain(why)}` : ""}`);
 		return true;
 	} catch {

@@ -2,6 +2,7 @@
 
 import type { Granted } from "../core/agents/permissions/allowing.ts";
 import type { Config, PresetName } from "../core/config.ts";
+import type { EventRow } from "../core/event.ts";
 import type { Forecast } from "../core/forecast/forecast.ts";
 import type { Graph } from "../core/graph/text.ts";
 import type { After, ExitKind, HIDDEN_FIELDS, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "../core/job.ts";
@@ -180,7 +181,7 @@ export type StatusReport = {
 
 /** `events`: of this process's commit. `heard`: what other processes have committed since the last call; may be incomplete. */
 export type CommitSummary = { stirred: boolean; events: readonly EventRow[]; heard: readonly EventRow[] };
-export type EventRow = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
+export type { EventRow };
 
 /** Caps to assume instead of those in force. `batch`: report only its jobs. `frozen`: jobs whose runs are suspended and keep their slots. */
 export type ForecastOptions = { max_concurrent?: number; lanes?: Record<string, number | null>; batch?: string; frozen?: number[] };

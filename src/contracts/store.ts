@@ -7,6 +7,7 @@
 //   - a read inside a transaction sees what was written in it.
 
 import { SluiceError } from "../core/errors.ts";
+import type { EventRow } from "../core/event.ts";
 import type { ExitKind, Job, JobSpec, Policy, Status } from "../core/job.ts";
 import type { Parked } from "../core/parked.ts";
 import type { ReadyJob } from "../core/plan.ts";
@@ -41,7 +42,6 @@ type RunRow = {
 	message: string | null;
 };
 
-export type EventRecord = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
 type EdgeRow = { pred: number; job: number; policy: Policy; seq: number };
 /**
  * Links from a key to jobs. `needs`: the job depends on this fact. `makes`: it produces this artifact. `wants`: it could take this lock exclusively, or holds
@@ -170,8 +170,8 @@ export type Replies = {
 	records: [string, unknown][];
 	standing: [RecordKind, string, unknown][];
 	runs: RunRow[];
-	events: EventRecord[];
-	history: EventRecord[];
+	events: EventRow[];
+	history: EventRow[];
 	active: Job[];
 	tally: { status: Status; count: number }[];
 	running: Job[];
@@ -200,7 +200,7 @@ export type Changes = {
 	links: LinkRow[];
 	unlinks: LinkRow[];
 	runs: RunRow[];
-	events: EventRecord[];
+	events: EventRow[];
 	records: [RecordKind, string, unknown | null][];
 	/** Records that certainly do not exist yet: the store may insert them without a check. */
 	fresh: [RecordKind, string, unknown][];

@@ -16,18 +16,20 @@
 import type { Config } from "./config.ts";
 import { never } from "./errors.ts";
 import type { ExitKind, Job, Terminal } from "./job.ts";
-import { dispatchDelayMs, policyOf, retryDelayMs } from "./retry.ts";
+import { dispatchDelayMs, policyOf, retryDelayMs } from "./runs/retry.ts";
 import { withVerdict } from "./runs/verdict.ts";
 
 export type EndedRun = { exit_kind: ExitKind; exit_code?: number | null; message?: string; question?: string; reboot?: boolean };
+
+/** What a run's end counts as against its job. */
+export type Burns = "nothing" | "failure" | "dispatch";
 
 export type Next =
 	| { to: "end"; status: Terminal; exit_kind: ExitKind; exit_code: number | null; raw_exit_code?: number; end_reason?: string }
 	| {
 			to: "wait";
 			exit_kind: ExitKind;
-			/** What counts against the job. */
-			burns: "nothing" | "failure" | "dispatch";
+			burns: Burns;
 			backoff_until?: number;
 			question?: string;
 	  };

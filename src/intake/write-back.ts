@@ -14,7 +14,7 @@
 import type { Log } from "../contracts/log.ts";
 import type { EventRow, JobView, Scheduler } from "../contracts/scheduler.ts";
 import type { AgentStatus, Change, Source } from "../contracts/source.ts";
-import type { Status } from "../core/job.ts";
+import type { EventOf } from "../core/event.ts";
 
 /** The number of the last event that was handled, stored so that a restart finds it. */
 export type Cursor = { read(): number | null; write(seq: number): void };
@@ -96,18 +96,10 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 	}
 
 	async function handle(event: EventRow): Promise<void> {
-		const { kind, job, data } = event;
-		// A large manifest has one event for all its jobs.
-		if (kind === "applied" && Number(data.to) - Number(data.from) >= 300) {
-			for (let after = Number(data.from) - 1; after < Number(data.to); ) {
-				const views = await scheduler.list({ after, limit: PAGE, all: true });
-				for (const view of views) if (view.id <= Number(data.to) && view.item !== undefined) await added(view.id, event);
-				after = views.at(-1)?.id ?? Number(data.to);
-			}
-			return;
-		}
+		const { job } = event;
+		if (event.kind === "applied") return applied(event);
 		if (job === null) return;
-		switch (kind) {
+		switch (event.kind) {
 			case "added":
 				return added(job, event);
 			case "reset":
@@ -122,11 +114,22 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 				return again(job);
 			case "rerun":
 			case "rewound":
-				for (const one of data.reset as number[]) if (!reset.has(one)) await again(one, event);
+				for (const one of event.data.reset) if (!reset.has(one)) await again(one, event);
 				reset.clear();
 				return;
 			case "ended":
 				return ended(job, event);
+		}
+	}
+
+	/** A large manifest has one event for all its jobs. */
+	async function applied(event: EventOf<"applied">): Promise<void> {
+		const { from, to } = event.data;
+		if (to - from < 300) return;
+		for (let after = from - 1; after < to; ) {
+			const views = await scheduler.list({ after, limit: PAGE, all: true });
+			for (const view of views) if (view.id <= to && view.item !== undefined) await added(view.id, event);
+			after = views.at(-1)?.id ?? to;
 		}
 	}
 
@@ -157,7 +160,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		await write(one, { status: "running" });
 	}
 
-	async function requeued(job: number, event: EventRow): Promise<void> {
+	async function requeued(job: number, event: EventOf<"requeued">): Promise<void> {
 		const one = await tracked(job);
 		if (!one) return;
 		const { data } = event;
@@ -168,15 +171,12 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		await write(one, { status: "failed", line: lineOf(event, `run ${job}.${data.attempt} ${one.lane}: failed: ${said}; is tried again`) });
 	}
 
-	async function ended(job: number, event: EventRow): Promise<void> {
+	async function ended(job: number, event: EventOf<"ended">): Promise<void> {
 		const one = await tracked(job);
 		jobs.delete(job);
 		if (!one) return;
-		const { data } = event;
-		const to = data.to as Status;
+		const { to, ...data } = event.data;
 		const chain = chainOf(one.item);
-		// A run that was found lost at the start had ended before its jobs were read here: only the event says that a run ended.
-		const ran = data.from === "running";
 		chain.open.delete(job);
 		if (to === "succeeded") chain.succeeded = true;
 		else if (to === "cancelled") chain.canceled = true;
@@ -185,9 +185,10 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		if (chain.open.size === 0) chains.delete(one.item);
 		// A step that is not needed or not reached does not end the chain.
 		if (to === "blocked_by_dependency") return write(one, { status });
-		const result = { succeeded: "succeeded", cancelled: "canceled" }[to as string] ?? "failed";
+		const result = to === "succeeded" ? "succeeded" : to === "cancelled" ? "canceled" : "failed";
 		const why = to === "succeeded" ? "" : words(data.end_reason ?? (to === "failed" ? exitWords(data) : ""));
-		const who = ran ? `run ${job}.${data.attempt}` : `job ${job}`;
+		// A run that was found lost at the start had ended before its jobs were read here: only the event says that a run ended.
+		const who = data.from === "running" ? `run ${job}.${data.attempt}` : `job ${job}`;
 		const line = lineOf(event, `${who} ${one.lane}: ${result}${why === "" ? "" : `: ${why}`}`);
 		await write(one, { status, line }, data.end_reason === "item_closed" ? "quiet" : "loud");
 	}
@@ -224,9 +225,8 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		for (;;) {
 			const { value, done: over } = await events.next();
 			if (over || stopped) return;
-			const event = value as EventRow;
-			const concerns = event.job !== null || event.kind === "applied";
-			if (concerns) {
+			const event: EventRow = value;
+			if (event.job !== null || event.kind === "applied") {
 				busy = handle(event).catch((error) => log.error("an event could not be written back", { seq: event.seq, error }));
 				await busy;
 			}

@@ -21,8 +21,7 @@ function onEvent(context: SupervisorContext, event: EventRow, lookAgain: () => v
 	const run = event.job === null ? undefined : context.live.ofJob(event.job);
 	if (!run) return;
 	if (event.kind === "stop_asked") {
-		const kind = (event.data.kind as "cancelled" | undefined) ?? "cancelled";
-		beginStop(context, run, kind, String(event.data.reason ?? ""));
+		beginStop(context, run, event.data.kind ?? "cancelled", event.data.reason);
 		return;
 	}
 	if ((event.kind !== "ended" && event.kind !== "requeued") || event.data.attempt !== run.attempt) return;
@@ -32,7 +31,7 @@ function onEvent(context: SupervisorContext, event: EventRow, lookAgain: () => v
 		return;
 	}
 	// A stop that was recorded at the last moment changed the exit kind: write outcome.json again.
-	const exit_kind = event.data.exit_kind as typeof run.ending.exit_kind | undefined;
+	const { exit_kind } = event.data;
 	if (exit_kind === undefined || exit_kind === run.ending.exit_kind) return;
 	run.ending = { ...run.ending, exit_kind };
 	writeOutcome(context, run, run.ending);

@@ -247,7 +247,7 @@ describe("pace", () => {
 		await t.wait(MINUTE);
 		expect(await t.start(100, { host: "local" })).toEqual([jobs[1]]);
 		expect(t.runs.get(jobs[1]!)?.run.started_by).toBeUndefined();
-		const told = (await t.events()).filter(({ kind }) => kind === "started").map(({ job, data }) => [job, data.started_by]);
+		const told = (await t.events()).filter((event) => event.kind === "started").map(({ job, data }) => [job, data.started_by]);
 		expect(told).toEqual([
 			[jobs[0], "run"],
 			[jobs[1], "daemon"],

@@ -2,6 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import type { ForecastDocument } from "../../src/api/documents/forecast.ts";
+import type { EventDocument } from "../../src/api/documents.ts";
+import type { EventKind } from "../../src/core/event.ts";
 import { move, sight, wholeOf, zoom } from "../draw/camera.ts";
 import { columnsOf, layOut, longestChain } from "../draw/layout.ts";
 import { SseReader } from "../net/sse.ts";
@@ -120,7 +122,8 @@ describe("a log by pieces", () => {
 });
 
 test("runs from a history", () => {
-	const event = (kind: string, at: string, data: Record<string, unknown>) => ({ seq: 1, at, kind, job: 1, by: "x", data });
+	const event = (kind: EventKind, at: string, data: Record<string, unknown>) =>
+		({ seq: 1, at, kind, job: 1, by: "x", data }) as unknown as EventDocument;
 	const runs = runsOf([
 		event("started", "2026-01-01T00:00:00Z", { attempt: 1, worker: "w", waited_ms: 5 }),
 		event("requeued", "2026-01-01T00:00:02Z", { exit_kind: "failed", message: "boom" }),

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { EventDocument } from "../../src/api/documents.ts";
+import type { EventKind } from "../../src/core/event.ts";
 import { COLUMNS, Columns, columnOf, filtered, matcher, shown } from "./board.ts";
 import { heldBy } from "./held.ts";
 import { Jobs } from "./jobs.ts";
@@ -44,14 +45,15 @@ const job = (id: number, more: Partial<RowFields> = {}): RowFields => ({
 	item: null,
 	...more,
 });
-const event = (seq: number, of: number | null, kind: string, data: Record<string, unknown> = {}): EventDocument => ({
-	seq,
-	at: "2026-01-01T00:00:10.000Z",
-	kind,
-	job: of,
-	by: "test",
-	data,
-});
+const event = (seq: number, of: number | null, kind: EventKind, data: Record<string, unknown> = {}) =>
+	({
+		seq,
+		at: "2026-01-01T00:00:10.000Z",
+		kind,
+		job: of,
+		by: "test",
+		data,
+	}) as unknown as EventDocument;
 const statuses = (jobs: Jobs) => [...jobs.rows.values()].map(({ id, status }) => `${id} ${status}`);
 
 describe("events", () => {

@@ -5,8 +5,8 @@
 //   gap      events are missing: everything is listed again
 
 import type { EventDocument } from "../../src/api/documents.ts";
-import { isTerminal, STATUSES, type Status } from "../../src/core/job.ts";
-import { isOneOf } from "../../src/core/text/one-of.ts";
+import { isMove, type MoveKind } from "../../src/core/event.ts";
+import { isTerminal } from "../../src/core/job.ts";
 import { Columns } from "./board.ts";
 import { type JobRow, type RowFields, rowOf } from "./row.ts";
 
@@ -15,8 +15,6 @@ const ENDED_KEPT = 3000;
 
 /** A list longer than this sorts all columns anew instead of inserting its rows one by one. */
 const MANY = 500;
-
-const isStatus = (value: unknown): value is Status => isOneOf(value, STATUSES);
 
 export class Jobs {
 	readonly rows = new Map<number, JobRow>();
@@ -80,14 +78,14 @@ export class Jobs {
 	private event(event: EventDocument): void {
 		if (event.seq <= this.seq) return;
 		this.seq = event.seq;
-		if (event.kind === "applied") this.ranges.push([Number(event.data.from), Number(event.data.to)]);
+		if (event.kind === "applied") this.ranges.push([event.data.from, event.data.to]);
 		if (event.kind === "gc") for (const [id, { status }] of this.rows) if (isTerminal(status)) this.marked.add(id);
 		const { job } = event;
-		if (job === null || event.data.kind === "kernel") return;
+		if (job === null || (event.kind === "added" && event.data.kind === "kernel")) return;
 		this.marked.add(job);
 		const row = this.rows.get(job);
-		if (!row || row.seq >= event.seq || !isStatus(event.data.to)) return;
-		this.set(moved(row, event.data.to, Date.parse(event.at), event));
+		if (!row || row.seq >= event.seq || !isMove(event)) return;
+		this.set(moved(row, event));
 		this.version++;
 	}
 
@@ -102,12 +100,16 @@ export class Jobs {
 	}
 }
 
-function moved(row: JobRow, to: Status, at: number, { kind, data, seq }: EventDocument): JobRow {
+function moved(row: JobRow, event: Extract<EventDocument, { kind: MoveKind }>): JobRow {
+	const { kind, data, seq } = event;
+	const { to } = data;
+	const at = Date.parse(event.at);
 	const next = { ...row, status: to, seq, ready: to === "queued" && kind === "ready" };
-	const waited = typeof data.waited_ms === "number" ? at - data.waited_ms : row.readyAt;
-	if (kind === "started")
-		return { ...next, readyAt: waited, startedAt: at, endedAt: null, reason: null, attempt: Number(data.attempt ?? row.attempt) };
-	if (isTerminal(to)) return { ...next, endedAt: at, asks: null, reason: typeof data.end_reason === "string" ? data.end_reason : null };
+	if (kind === "started") {
+		const readyAt = at - data.waited_ms;
+		return { ...next, readyAt, startedAt: at, endedAt: null, reason: null, attempt: data.attempt };
+	}
+	if (isTerminal(to)) return { ...next, endedAt: at, asks: null, reason: kind === "ended" ? (data.end_reason ?? null) : null };
 	if (kind === "reset") return { ...next, startedAt: null, endedAt: null, reason: null };
 	if (kind === "requeued") return { ...next, startedAt: null };
 	return next;

@@ -14,8 +14,6 @@ export type RunSeen = {
 	end: string | null;
 };
 
-const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
-
 /** Newest first. */
 export function runsOf(events: readonly EventDocument[]): RunSeen[] {
 	const runs: RunSeen[] = [];
@@ -23,19 +21,19 @@ export function runsOf(events: readonly EventDocument[]): RunSeen[] {
 		const last = runs.at(-1);
 		if (kind === "started")
 			runs.push({
-				attempt: Number(data.attempt),
+				attempt: data.attempt,
 				startedAt: Date.parse(at),
 				endedAt: null,
-				waitedMs: typeof data.waited_ms === "number" ? data.waited_ms : null,
-				worker: text(data.worker) ?? "",
-				account: text(data.account),
+				waitedMs: data.waited_ms ?? null,
+				worker: data.worker,
+				account: data.account ?? null,
 				end: null,
 			});
 		else if ((kind === "ended" || kind === "requeued") && last && last.endedAt === null) {
 			last.endedAt = Date.parse(at);
-			const words = [inWords(text(data.exit_kind) ?? text(data.to) ?? "ended")];
-			if (typeof data.exit_code === "number" && data.exit_code !== 0) words[0] += ` (${data.exit_code})`;
-			const why = text(data.message) ?? text(data.end_reason);
+			const words = [inWords(data.exit_kind ?? data.to)];
+			if (kind === "ended" && data.exit_code) words[0] += ` (${data.exit_code})`;
+			const why = kind === "requeued" ? data.message : data.end_reason;
 			if (why) words.push(why);
 			if (kind === "requeued") words.push("it goes on waiting");
 			last.end = words.join(": ");

@@ -1,6 +1,7 @@
 // A job's past and its fields: its runs, its history, its changes, every field.
 
 import type { EventDocument, JobDocument } from "../../src/api/documents.ts";
+import { isMove } from "../../src/core/event.ts";
 import { mayAddWords } from "../../src/core/trust/run-bounds.ts";
 import { app } from "../app.ts";
 import { Loading, Moment, Problem, Running, Span } from "../parts/bits.tsx";
@@ -72,7 +73,7 @@ export function History({ id, fresh }: { id: number; fresh: string }) {
 						</td>
 						<th scope="row">
 							{inWords(event.kind)}
-							{event.data.to ? <span class="dim"> → {inWords(String(event.data.to))}</span> : null}
+							{isMove(event) ? <span class="dim"> → {inWords(event.data.to)}</span> : null}
 						</th>
 						<td>{event.by}</td>
 						<td class="said dim">{moreOf(event)}</td>

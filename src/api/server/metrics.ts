@@ -41,8 +41,8 @@ export class Metrics {
 	private hear({ events }: CommitSummary): void {
 		for (const event of events) this.count(event);
 		// Jobs that are added together have one event for all of them.
-		const applied = events.find(({ kind }) => kind === "applied");
-		if (applied && !events.some(({ kind }) => kind === "added")) this.added += Number(applied.data.to) - Number(applied.data.from) + 1;
+		const applied = events.find((event) => event.kind === "applied");
+		if (applied && !events.some(({ kind }) => kind === "added")) this.added += applied.data.to - applied.data.from + 1;
 	}
 
 	private count({ kind, job, at, data }: EventRow): void {
@@ -50,17 +50,17 @@ export class Metrics {
 		if (job === null) return;
 		if (kind === "started") {
 			this.began.set(job, at);
-			if (typeof data.waited_ms === "number") this.latency.observe(data.waited_ms / 1000);
+			this.latency.observe(data.waited_ms / 1000);
 			return;
 		}
 		if (kind !== "ended" && kind !== "requeued") return;
-		for (const [dim, amount] of Object.entries((data.usage ?? {}) as Record<string, number>)) bump(this.usage, dim, amount);
-		if (kind === "ended") bump(this.outcomes, String(data.to));
+		for (const [dim, amount] of Object.entries(data.usage ?? {})) bump(this.usage, dim, amount);
+		if (kind === "ended") bump(this.outcomes, data.to);
 		const since = this.began.get(job);
 		if (since === undefined) return;
 		this.began.delete(job);
 		this.duration.observe(Math.max(0, at - since) / 1000);
-		bump(this.ends, String(data.exit_kind ?? "unknown"));
+		bump(this.ends, data.exit_kind ?? "unknown");
 	}
 
 	async text(): Promise<string> {

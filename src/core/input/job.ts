@@ -5,7 +5,7 @@ import { SluiceError } from "../errors.ts";
 import type { Job, JobSpec, Lock, Policy } from "../job.ts";
 import { READY } from "../parked.ts";
 import { refusePlaces } from "../recipes/after-result.ts";
-import { policyOf } from "../retry.ts";
+import { policyOf } from "../runs/retry.ts";
 import type { Field } from "../schema/field.ts";
 import { type CheckedJob, INPUT_KEYS, JOB, keysMarked, type SpecFields } from "../schema/job.ts";
 import { confine, type RunBounds, refuseForce } from "../trust/run-bounds.ts";

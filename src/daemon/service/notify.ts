@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import type { EventRow, JobView, Scheduler } from "../../contracts/scheduler.ts";
+import type { EventOf } from "../../core/event.ts";
 import { usedWords } from "../../core/ledger.ts";
 import type { NotifyOn, NotifySettings } from "../config/settings.ts";
 
@@ -37,9 +38,9 @@ export function startNotify(parts: NotifyParts): () => void {
 		if (parts.settings().length === 0) return;
 		for (const event of events) {
 			if (event.kind === "batch_closed") batches.closed(event);
-			for (const kind of kindsOf(event)) {
-				const wanted = wantedBy(parts, kind);
-				if (wanted.length > 0) void tell(parts, kind, event, wanted);
+			for (const [on, words] of noticesOf(event)) {
+				const wanted = wantedBy(parts, on);
+				if (wanted.length > 0) void tell(parts, wanted, { on, event, words });
 			}
 		}
 	});
@@ -60,16 +61,18 @@ const QUIET_MS = 5000;
 function watchBatches(parts: NotifyParts) {
 	const waiting = new Map<string, { cancel: () => void; tell: () => Promise<void> }>();
 	return {
-		closed(event: EventRow): void {
+		closed(event: EventOf<"batch_closed">): void {
 			const wanted = wantedBy(parts, "batch_done");
-			const batch = String(event.data.batch);
+			const { batch, total } = event.data;
 			waiting.get(batch)?.cancel();
 			waiting.delete(batch);
 			if (wanted.length === 0) return;
 			const tellNow = async () => {
 				waiting.delete(batch);
-				const data = await endOf(parts, batch).catch(() => ({}));
-				if (data !== null) await tell(parts, "batch_done", { ...event, data: { ...event.data, ...data } }, wanted);
+				const end = await endOf(parts, batch).catch((): BatchEnd => ({}));
+				if (end === null) return;
+				const data = { total, ...end };
+				await tell(parts, wanted, { on: "batch_done", event, words: () => [`Batch ${batch} is done`, batchWords(data)], data });
 			};
 			waiting.set(batch, { cancel: parts.host.after(QUIET_MS, () => void tellNow()), tell: tellNow });
 		},
@@ -86,8 +89,10 @@ function watchBatches(parts: NotifyParts) {
 const NOT_WELL = ["failed", "expired", "blocked_by_dependency", "cancelled"] as const;
 const PAGE = 1000;
 
+type BatchEnd = { total?: number; counts?: Record<string, number> };
+
 /** The number of jobs of the batch, and the unsuccessful ones by their end; null when the batch is open again. */
-async function endOf({ scheduler }: NotifyParts, batch: string): Promise<Record<string, unknown> | null> {
+async function endOf({ scheduler }: NotifyParts, batch: string): Promise<BatchEnd | null> {
 	const found = (await scheduler.batches()).find(({ name }) => name === batch);
 	if (found && (found.open > 0 || found.owned)) return null;
 	const counts: Record<string, number> = {};
@@ -108,92 +113,81 @@ const ENDS: Record<(typeof NOT_WELL)[number], string> = {
 	cancelled: "cancelled",
 };
 
-/** `3 jobs: 1 failed, 1 blocked` */
-function batchWords({ total, counts }: Record<string, unknown>): string {
+/** `3 jobs: 1 failed, 1 blocked`; without `counts`, how they ended is not known. */
+function batchWords({ total, counts }: BatchEnd): string {
 	const jobs = `${total} job${total === 1 ? "" : "s"}`;
-	const ends = (counts ?? {}) as Record<string, number>;
-	const parts = NOT_WELL.flatMap((status) => (ends[status] ? [`${ends[status]} ${ENDS[status]}`] : []));
-	return parts.length > 0 ? `${jobs}: ${parts.join(", ")}` : counts === undefined ? jobs : `${jobs}, all succeeded`;
+	if (counts === undefined) return jobs;
+	const parts = NOT_WELL.flatMap((status) => (counts[status] ? [`${counts[status]} ${ENDS[status]}`] : []));
+	return parts.length > 0 ? `${jobs}: ${parts.join(", ")}` : `${jobs}, all succeeded`;
 }
 
-/** The kinds of notification that an event causes; batches are handled by `watchBatches`. */
-function kindsOf({ kind, data }: EventRow): NotifyOn[] {
-	switch (kind) {
-		case "ended":
-			return [
-				...(data.to === "failed" || data.to === "expired" ? (["job_failed"] as const) : []),
-				...(data.to === "succeeded" ? (["job_succeeded"] as const) : []),
-				"job_ended",
-			];
-		case "requeued":
-			return data.exit_kind === "needs_human" ? ["needs_human"] : [];
-		case "account_closed":
+/** Title and text. `who`: the event's job. */
+type Words = (who: string, view: JobView | null) => [title: string, text: string];
+
+/** The notifications that an event causes; batches are handled by `watchBatches`. */
+function noticesOf(event: EventRow): [on: NotifyOn, words: Words][] {
+	switch (event.kind) {
+		case "ended": {
+			const { to, end_reason, exit_kind } = event.data;
+			const found: [NotifyOn, Words][] = [];
+			if (to === "failed" || to === "expired") found.push(["job_failed", (who) => [`${who} has failed`, end_reason ?? exit_kind ?? to]]);
+			if (to === "succeeded") found.push(["job_succeeded", (who, view) => [`${who} has succeeded`, view?.spec.title ?? ""]]);
+			found.push(["job_ended", (who) => [`${who} has ended: ${to.replaceAll("_", " ")}`, end_reason ?? ""]]);
+			return found;
+		}
+		case "requeued": {
+			const { exit_kind, message } = event.data;
+			if (exit_kind !== "needs_human") return [];
+			return [["needs_human", (who, view) => [`${who} needs a person`, view?.question ?? message ?? ""]]];
+		}
+		case "account_closed": {
+			const { account, reason } = event.data;
+			return [["needs_human", () => [`Account ${account} needs a person`, reason]]];
+		}
 		case "approval_asked":
-			return ["needs_human"];
-		case "merge":
+			return [["needs_human", (who) => [`${who} needs approval`, `sluice approve ${event.job}, or sluice reject ${event.job}`]]];
+		case "merge": {
+			const { merge_status, uncommitted, follow_up, message } = event.data;
+			const isStuck = merge_status === "conflict" || merge_status === "verify_failed" || uncommitted === true;
 			// If the job runs again because of the conflict, no person is needed yet.
-			return (data.merge_status === "conflict" || data.merge_status === "verify_failed" || data.uncommitted === true) &&
-				data.follow_up !== true
-				? ["needs_human"]
-				: [];
-		case "limited":
-			return ["limit"];
-		case "outage":
+			if (!isStuck || follow_up === true) return [];
+			const why = uncommitted === true ? "uncommitted work" : merge_status === "conflict" ? "conflict" : "verify failed";
+			return [["needs_human", (who) => [`${who} is not merged: ${why}`, message ?? ""]]];
+		}
+		case "limited": {
+			const { account, until } = event.data;
+			return [["limit", () => [`Account ${account} is limited`, `until ${new Date(until).toISOString()}`]]];
+		}
+		case "outage": {
+			const { account, reason, hits } = event.data;
 			// Only the first hit of an outage is reported.
-			return data.hits === 1 ? ["limit"] : [];
+			return hits === 1 ? [["limit", () => [`The provider of account ${account} is down`, reason]]] : [];
+		}
 		case "budget_warned":
-		case "budget_breached":
-			return ["budget"];
+		case "budget_breached": {
+			const { subject, dim, used, limit } = event.data;
+			const how = event.kind === "budget_breached" ? "has used up" : "is near the end of";
+			const words = dim === "cost_micro" ? usedWords(used, Number(limit), dim) : `${used} of ${limit}`;
+			return [["budget", () => [`${subject} ${how} its ${dim}`, words]]];
+		}
 		default:
 			return [];
 	}
 }
 
-async function tell(parts: NotifyParts, kind: NotifyOn, event: EventRow, wanted: readonly NotifySettings[]): Promise<void> {
-	const view = event.job === null ? null : await parts.scheduler.show(event.job).catch(() => null);
-	const notice = noticeOf(kind, event, view);
-	for (const one of wanted) void deliver(parts, one, notice);
-}
+type Told = { on: NotifyOn; event: EventRow; words: Words; data?: BatchEnd };
 
-function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRow, view: JobView | null): Notice {
+async function tell(parts: NotifyParts, wanted: readonly NotifySettings[], { on, event, words, data }: Told): Promise<void> {
+	const { job } = event;
+	const view = job === null ? null : await parts.scheduler.show(job).catch(() => null);
 	const name = view?.name ?? view?.spec.title ?? (job === null ? "" : `job ${job}`);
 	const who = name === `job ${job}` || job === null ? name : `job ${job} (${name})`;
-	const [title, text] = wordsOf();
-	const batch = typeof data.batch === "string" ? data.batch : (view?.batch ?? null);
-	return { schema_version: 1, kind, title, text, job, batch, at: new Date(at).toISOString(), data };
-
-	function wordsOf(): [title: string, text: string] {
-		switch (kind) {
-			case "batch_done":
-				return [`Batch ${data.batch} is done`, batchWords(data)];
-			case "job_succeeded":
-				return [`${who} has succeeded`, view?.spec.title ?? ""];
-			case "job_ended":
-				return [`${who} has ended: ${String(data.to).replaceAll("_", " ")}`, String(data.end_reason ?? "")];
-			case "job_failed":
-				return [`${who} has failed`, String(data.end_reason ?? data.exit_kind ?? data.to)];
-			case "needs_human":
-				return event === "account_closed"
-					? [`Account ${data.account} needs a person`, String(data.reason ?? "")]
-					: event === "approval_asked"
-						? [`${who} needs approval`, `sluice approve ${job}, or sluice reject ${job}`]
-						: event === "merge"
-							? [`${who} is not merged: ${mergeWords(data)}`, String(data.message ?? "")]
-							: [`${who} needs a person`, String(view?.question ?? data.message ?? "")];
-			case "limit":
-				if (event === "outage") return [`The provider of account ${data.account} is down`, String(data.reason ?? "")];
-				return [`Account ${data.account} is limited`, typeof data.until === "number" ? `until ${new Date(data.until).toISOString()}` : ""];
-			case "budget":
-				return [
-					`${data.subject} ${event === "budget_breached" ? "has used up" : "is near the end of"} its ${data.dim}`,
-					data.dim === "cost_micro" ? usedWords(Number(data.used), Number(data.limit), data.dim) : `${data.used} of ${data.limit}`,
-				];
-		}
-	}
+	const [title, text] = words(who, view);
+	const batch = event.kind === "batch_closed" ? event.data.batch : (view?.batch ?? null);
+	const at = new Date(event.at).toISOString();
+	const notice: Notice = { schema_version: 1, kind: on, title, text, job, batch, at, data: { ...event.data, ...data } };
+	for (const one of wanted) void deliver(parts, one, notice);
 }
-
-const mergeWords = ({ merge_status, uncommitted }: Record<string, unknown>): string =>
-	uncommitted === true ? "uncommitted work" : merge_status === "conflict" ? "conflict" : "verify failed";
 
 async function deliver(parts: NotifyParts, to: NotifySettings, notice: Notice): Promise<void> {
 	try {

@@ -40,7 +40,7 @@ test.each([
 	await sluice.add({ command: ["true"], deadline: clock.now() + 10 * SECOND });
 	const ended: number[] = [];
 	sluice.watch(({ events }) => {
-		for (const event of events) if (event.kind === "expired" || event.kind === "ended") ended.push(clock.now());
+		for (const event of events) if (event.kind === "ended") ended.push(clock.now());
 	});
 	await host.pass(0);
 	const from = clock.now();

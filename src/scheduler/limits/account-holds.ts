@@ -2,7 +2,7 @@
 
 import { MAX_TIME } from "../../core/input/check.ts";
 import { holdKey } from "../../core/limits-view.ts";
-import { limitDelayMs } from "../../core/retry.ts";
+import { limitDelayMs } from "../../core/runs/retry.ts";
 import type { Tx } from "../transaction/tx.ts";
 
 export type LimitReport = {

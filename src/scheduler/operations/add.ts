@@ -6,6 +6,7 @@ import type { AddResult } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import { type Config, hardLimit } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
+import type { EventMap } from "../../core/event.ts";
 import { artifactKey, isMarker, itemKey, jobOfArtifact } from "../../core/fact.ts";
 import { deadEnd, fits } from "../../core/gates/after.ts";
 import type { Predecessor } from "../../core/gates/gate.ts";
@@ -312,7 +313,7 @@ export function* arrive(tx: Tx, job: Job, preds: readonly Predecessor[], how: "a
 }
 
 function announce(tx: Tx, job: Job): void {
-	const data: Record<string, unknown> = { from: null, to: job.status, lane: job.lane };
+	const data: EventMap["added"] = { from: null, to: job.status, lane: job.lane };
 	if (job.name !== undefined) data.name = job.name;
 	if (job.end_reason !== undefined) data.end_reason = job.end_reason;
 	else if (job.wait_reason) data.reason = job.wait_reason;

@@ -4,6 +4,7 @@ import type { Claimed, ClaimOptions } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
 import { isDirect, laneOf } from "../../core/config.ts";
+import type { MoveMap } from "../../core/event.ts";
 import { capacity, chooseAccount, footprint, freeOn } from "../../core/gates/capacity.ts";
 import { quotaOf } from "../../core/gates/holds.ts";
 import { decide, shut } from "../../core/gates/index.ts";
@@ -302,7 +303,7 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	if (run.lease_until !== undefined) job.due_at = run.lease_until;
 	job.started_at = tx.now;
 	const waited_ms = Math.max(0, tx.now - (job.ready_at ?? tx.now));
-	const told: Record<string, unknown> = { attempt: run.attempt, worker: run.worker, waited_ms };
+	const told: MoveMap["started"] = { attempt: run.attempt, worker: run.worker, waited_ms };
 	if (account !== undefined) told.account = account;
 	if (claimer.host !== undefined) told.started_by = run.started_by ?? "daemon";
 	tx.move(job, "running", "started", told);

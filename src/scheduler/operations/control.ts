@@ -4,6 +4,7 @@ import type { PauseScope } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import type { Granted } from "../../core/agents/permissions/allowing.ts";
 import { SluiceError } from "../../core/errors.ts";
+import type { EventMap } from "../../core/event.ts";
 import { outagesOf } from "../../core/gates/holds.ts";
 import { isWaiting, type Job } from "../../core/job.ts";
 import { holdKey } from "../../core/limits-view.ts";
@@ -16,8 +17,10 @@ import { mustFind } from "../views/jobs.ts";
 import { continueLater } from "../waiting/continuation.ts";
 import { endJob } from "../waiting/park.ts";
 
+type Reordered = "promoted" | "demoted" | "run_now" | "prioritised";
+
 /** Changes a field that the job's place in the order depends on: takes the job out of its ready queue, changes it, puts it back. */
-function* reorder(tx: Tx, id: number, kind: string, data: Record<string, unknown>, change: (job: Job) => void): Op<void> {
+function* reorder<K extends Reordered>(tx: Tx, id: number, kind: K, data: EventMap[K], change: (job: Job) => void): Op<void> {
 	const job = yield* mustFind(tx, id);
 	if (!isWaiting(job.status))
 		throw new SluiceError("illegal_transition", `job ${id} is ${job.status}: only a waiting job has a place in line`, { field: "id" });

@@ -42,7 +42,7 @@ describe("retryAll", () => {
 		expect((await t.sluice.retryAll([a, b, a])).reset).toEqual([a, b, last]);
 		const events = await t.events();
 		expect(events.filter(({ kind, job }) => kind === "reset" && job === last)).toHaveLength(1);
-		expect(events.filter(({ kind }) => kind === "rewound").map(({ job, data }) => [job, data.reset])).toEqual([
+		expect(events.filter((event) => event.kind === "rewound").map(({ job, data }) => [job, data.reset])).toEqual([
 			[a, [a, last]],
 			[b, [b]],
 		]);

@@ -281,7 +281,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 	if (job.will_merge) job.merge_status = "none";
 	job.parked_on = "end";
 	job.bucket = tx.bucketFor(job).id;
-	if (isTerminal(was)) tx.move(job, "queued", "reset");
+	if (isTerminal(was)) tx.move(job, "queued", "reset", {});
 	else tx.touch(job);
 }
 

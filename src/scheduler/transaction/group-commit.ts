@@ -7,7 +7,6 @@ import {
 	ask,
 	type Begun,
 	Busy,
-	type EventRecord,
 	type Intent,
 	type Op,
 	type Replies,
@@ -17,6 +16,7 @@ import {
 } from "../../contracts/store.ts";
 import type { Config } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
+import type { EventRow } from "../../core/event.ts";
 import { beginDueCycle } from "../limits/cycle.ts";
 import { drain } from "../waiting/drain.ts";
 import { sweep } from "../waiting/due.ts";
@@ -55,7 +55,7 @@ const GRACE_MS = 30_000;
 const HEARD = 1000;
 /** Pause between two attempts to get a write lock that another process holds. */
 const LOCK_NAP_MS = 20;
-const NOTHING: readonly EventRecord[] = [];
+const NOTHING: readonly EventRow[] = [];
 const NONE: readonly never[] = [];
 
 export type EngineOptions = {
@@ -90,8 +90,8 @@ export class Engine {
 		stirred: boolean;
 		probes: ReadonlySet<string>;
 		doubted: ReadonlySet<string>;
-		events: readonly EventRecord[];
-		heard: readonly EventRecord[];
+		events: readonly EventRow[];
+		heard: readonly EventRow[];
 		asks: ReadonlyMap<string, RecordMap["ask"]>;
 		more: boolean;
 		due: number | null | undefined;
@@ -333,9 +333,9 @@ export class Engine {
 	 * Events that other processes have committed since our last commit, at most HEARD of them. Only a hint: a consumer that needs all of them reads the events
 	 * itself.
 	 */
-	private *listen(): Steps<readonly EventRecord[]> {
+	private *listen(): Steps<readonly EventRow[]> {
 		if (this.seen === undefined) return NOTHING;
-		return (yield this.options.store.read({ read: "events", since: this.seen.seq, limit: HEARD })) as EventRecord[];
+		return (yield this.options.store.read({ read: "events", since: this.seen.seq, limit: HEARD })) as EventRow[];
 	}
 
 	private *drive<T>(tx: Tx, op: Op<T>, begun?: IteratorResult<StoreRead, T>): Steps<T> {

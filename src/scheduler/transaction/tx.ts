@@ -1,9 +1,10 @@
 // One transaction: what it has read and what it will write. Operations change jobs and records here; the engine's `take` hands the changes to the store.
 
-import { ask, type Changes, type EventRecord, type JobRow, noChanges, type Op, type RecordKind } from "../../contracts/store.ts";
+import { ask, type Changes, type JobRow, noChanges, type Op, type RecordKind } from "../../contracts/store.ts";
 import { type Bucket, bucketKey, bucketOf } from "../../core/bucket.ts";
 import type { Config } from "../../core/config.ts";
-import { assert } from "../../core/errors.ts";
+import { assert, at } from "../../core/errors.ts";
+import type { EventKind, EventMap, EventRow, MoveKind, MoveMap } from "../../core/event.ts";
 import { type JobFacts, noFacts } from "../../core/gates/gate.ts";
 import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
@@ -45,7 +46,7 @@ export class Tx {
 	arriving = 0;
 	/** Something may have become startable: claimers are woken after the commit. */
 	stirred = false;
-	readonly events: EventRecord[] = [];
+	readonly events: EventRow[] = [];
 	/** Grows with every change: shows the engine whether a failed operation has left changes behind. */
 	mutations = 0;
 	/** Facts of jobs that depend on nothing but time, shared by all of them. */
@@ -120,9 +121,9 @@ export class Tx {
 		return false;
 	}
 
-	event(kind: string, job: number | null, data: Record<string, unknown>): void {
+	event<K extends EventKind>(kind: K, job: number | null, data: EventMap[K]): void {
 		if (job !== null && this.isComing(job)) return;
-		this.events.push({ seq: this.nextId("seq"), at: this.now, kind, job, by: this.by, data });
+		this.events.push({ seq: this.nextId("seq"), at: this.now, kind, job, by: this.by, data } as EventRow);
 	}
 
 	// ---- jobs -----------------------------------------------------------------------------------------------------------------------
@@ -190,14 +191,14 @@ export class Tx {
 	}
 
 	/** The only way a stored job changes its status. */
-	move(job: Job, to: Status, kind: string, data: Record<string, unknown> = {}): void {
+	move<K extends MoveKind>(job: Job, to: Status, kind: K, data: MoveMap[K]): void {
 		const from = job.status;
 		if (from !== to) checkMove(job.id, from, to);
 		job.status = to;
 		this.touch(job);
 		const entered = Number(isWaiting(to)) - Number(isWaiting(from));
 		if (entered !== 0 && queuePolicy(job.kind).isCounted) this.count("depth", job.lane, entered);
-		if (job.id !== this.arriving) this.event(kind, job.id, { from, to, ...data });
+		if (job.id !== this.arriving) this.event(kind, job.id, { from, to, ...data } as EventMap[K]);
 	}
 
 	forget(id: number): void {
@@ -349,7 +350,7 @@ export class Tx {
 			entry.at = to;
 		}
 		this.dirty.clear();
-		for (let index = this.flushedEvents; index < this.events.length; index++) changes.events.push(this.events[index] as EventRecord);
+		for (let index = this.flushedEvents; index < this.events.length; index++) changes.events.push(at(this.events, index));
 		this.flushedEvents = this.events.length;
 		if (this.counted.ids) {
 			this.counted.ids = false;

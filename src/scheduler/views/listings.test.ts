@@ -56,7 +56,7 @@ describe("registers", () => {
 		await t.start();
 		for (const id of [one, two]) await t.succeed(id);
 		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 0, total: 2, owned: false }]);
-		expect((await t.events()).filter(({ kind }) => kind === "batch_closed").map(({ data }) => data.total)).toEqual([2, 2]);
+		expect((await t.events()).filter((event) => event.kind === "batch_closed").map(({ data }) => data.total)).toEqual([2, 2]);
 	});
 
 	test("an owned batch closes when its owner says so: at once, or with its last job", async () => {

@@ -1,11 +1,11 @@
 // Probes facts through the host: which facts are requested, which are watched, and which answers still count when they arrive.
 
 import type { Facts, Host } from "../../contracts/host.ts";
-import type { EventRecord } from "../../contracts/store.ts";
+import type { EventRow } from "../../core/event.ts";
 import { always, type ProbedFacts, patchKey, record } from "../operations/observe.ts";
 import type { Engine } from "../transaction/group-commit.ts";
 
-type News = { probes: ReadonlySet<string>; doubted: ReadonlySet<string>; events: readonly EventRecord[] };
+type News = { probes: ReadonlySet<string>; doubted: ReadonlySet<string>; events: readonly EventRow[] };
 
 export function createFactProber(host: Host, engine: Engine) {
 	const watched = new Set<string>();

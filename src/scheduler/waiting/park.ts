@@ -2,6 +2,7 @@
 // The table is in core/parked.ts.
 
 import type { Op } from "../../contracts/store.ts";
+import type { MoveMap } from "../../core/event.ts";
 import { artifactKey, isMarker, isProbed, itemKey } from "../../core/fact.ts";
 import type { JobFacts, Verdict } from "../../core/gates/gate.ts";
 import { type Decision, decide } from "../../core/gates/index.ts";
@@ -76,7 +77,7 @@ function makeReady(tx: Tx, job: Job, since: number): void {
 	drop(job, PARKED);
 	job.parked_on = READY;
 	setDue(tx, job, undefined);
-	if (job.status !== "queued") tx.move(job, "queued", "ready");
+	if (job.status !== "queued") tx.move(job, "queued", "ready", {});
 	else tx.touch(job);
 	if (job.locks) want(tx, job);
 	tx.enter(job);
@@ -188,14 +189,12 @@ export function* endJob(tx: Tx, job: Job, end: JobEnd): Op<void> {
 }
 
 /** Data of the job's `ended` event. Assigned field by field because this runs for every end: spreads would copy the object several times. */
-function toldOf(job: Job, end: JobEnd): Record<string, unknown> {
-	const told: Record<string, unknown> = {};
+function toldOf(job: Job, end: JobEnd): MoveMap["ended"] {
+	const told: MoveMap["ended"] = { exit_code: end.exit_code, attempt: job.attempt };
 	if (end.exit_kind !== undefined) told.exit_kind = end.exit_kind;
-	told.exit_code = end.exit_code;
 	if (end.raw_exit_code !== undefined) told.raw_exit_code = end.raw_exit_code;
 	if (end.end_reason !== undefined) told.end_reason = end.end_reason;
 	if (end.usage !== undefined) told.usage = end.usage;
-	told.attempt = job.attempt;
 	return told;
 }
 

@@ -7,6 +7,7 @@ import { admin, insist, newSchema, opened, put, recordOf, urlOf, withServer, wri
 import { until } from "../../../test/make/until.ts";
 import { makeRow } from "../../../test/store-conformance.ts";
 import { type Changes, noChanges, StaleTransaction, type Store } from "../../contracts/store.ts";
+import type { EventRow } from "../../core/event.ts";
 import type { PostgresOptions } from "./options.ts";
 
 withServer();
@@ -145,7 +146,9 @@ test("many rows at once come out the same, whether their columns are alike or no
 					...(status === "running" ? { line: "run", ready_at: null, due_at: alike ? 7 : id } : {}),
 				});
 			const from = alike ? 0 : 100;
-			const events = ids.map((id) => ({ seq: from + id, at: 5, kind: "added", job: from + id, by: "me", data: alike ? {} : { id } }));
+			const events = ids.map(
+				(id) => ({ seq: from + id, at: 5, kind: "added", job: from + id, by: "me", data: alike ? {} : { id } }) as unknown as EventRow,
+			);
 			const steps: Changes[] = [
 				{
 					...noChanges(),

@@ -2,23 +2,18 @@
 
 import { expect, test } from "vitest";
 import { admin, insist, newSchema, opened, urlOf, withServer } from "../../../test/make/postgres-stores.ts";
-import { type EventRecord, noChanges, type Replies, type Store, type StoreRead } from "../../contracts/store.ts";
+import { noChanges, type Replies, type Store, type StoreRead } from "../../contracts/store.ts";
+import type { EventRow } from "../../core/event.ts";
 import { paged } from "./pages.ts";
 import { settle } from "./settle.ts";
 
 withServer();
 
-const event = (seq: number, more: Partial<EventRecord> = {}): EventRecord => ({
-	seq,
-	at: 5,
-	kind: "added",
-	job: seq,
-	by: "me",
-	data: { seq },
-	...more,
-});
-const several = (from: number, count: number, more: Partial<EventRecord> = {}) =>
-	Array.from({ length: count }, (_, n) => event(from + n, more));
+type Loose = Partial<Record<keyof EventRow, unknown>>;
+/** For the store, kind and data may be anything. */
+const event = (seq: number, more: Loose = {}): EventRow =>
+	({ seq, at: 5, kind: "added", job: seq, by: "me", data: { seq }, ...more }) as unknown as EventRow;
+const several = (from: number, count: number, more: Loose = {}) => Array.from({ length: count }, (_, n) => event(from + n, more));
 const ask = <R extends StoreRead>(store: Store, request: R): Promise<Replies[R["read"]]> => insist(store, async () => store.read(request));
 const write = (store: Store, changes: Partial<ReturnType<typeof noChanges>>) =>
 	insist(store, async () => store.write({ ...noChanges(), ...changes }));
@@ -26,7 +21,7 @@ const counted = async (schema: string) =>
 	(await admin(`SELECT (SELECT count(*)::int FROM "${schema}".event), (SELECT count(*)::int FROM "${schema}".page)`))[0];
 
 test("what is alike goes to a page, up to 256; what is not, and few, to rows", () => {
-	const lengths = (events: EventRecord[]) => {
+	const lengths = (events: EventRow[]) => {
 		const { pages, rest } = paged(events, 16);
 		const cells = pages?.cells ?? [];
 		return {

@@ -20,7 +20,7 @@ describe("a store", () => {
 		...noChanges(),
 		insert: [makeRow(makeJob({ id }))],
 		specs: [[id, { version: 1, payload: id } as never]],
-		events: [{ seq: id, at: 5, kind: "added", job: id, by: "me", data: {} }],
+		events: [{ seq: id, at: 5, kind: "updated", job: id, by: "me", data: {} }],
 		records: [
 			["depth", "default", id],
 			["meta", "ids", { job: id }],

@@ -1,6 +1,7 @@
 // sluice history: a job's events, oldest first.
 
 import type { EventDocument } from "../../../api/documents.ts";
+import { isMove } from "../../../core/event.ts";
 import type { Call } from "../../command.ts";
 import { answer, type Io, idOf } from "../../io.ts";
 import { statusWords } from "../../printing/job-lines.ts";
@@ -26,14 +27,11 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 }
 
 /** `queued → running, attempt 2` */
-function detail({ data }: EventDocument, { print, world }: Io): string {
-	const { from, to, ...rest } = data;
-	const move =
-		typeof to === "string"
-			? `${typeof from === "string" ? `${statusWords(from)} → ` : ""}${paintStatus(print.paint, to, statusWords(to))}`
-			: "";
-	const more = Object.entries(rest).flatMap(([key, value]) => {
-		if (value === null || value === undefined || value === "" || key === "burns") return [];
+function detail(event: EventDocument, { print, world }: Io): string {
+	const { from, to } = isMove(event) ? event.data : { from: null, to: null };
+	const move = to === null ? "" : `${from === null ? "" : `${statusWords(from)} → `}${paintStatus(print.paint, to, statusWords(to))}`;
+	const more = Object.entries(event.data).flatMap(([key, value]) => {
+		if (value === null || value === undefined || value === "" || key === "burns" || key === "from" || key === "to") return [];
 		if (key === "reason" && typeof value === "object") return [plain((value as { detail?: string }).detail ?? value)];
 		if (key === "reason" || key === "end_reason" || key === "message") return [plain(value)];
 		if (key === "retry_at" || key === "until") {

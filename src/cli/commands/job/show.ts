@@ -3,7 +3,7 @@
 import { grantWords } from "../../../core/agents/permissions/denied.ts";
 import { mergeWords } from "../../../core/job.ts";
 import { dollars } from "../../../core/ledger.ts";
-import { retriesUsed } from "../../../core/retry.ts";
+import { retriesUsed } from "../../../core/runs/retry.ts";
 import { mayAddWords } from "../../../core/trust/run-bounds.ts";
 import type { Call } from "../../command.ts";
 import { usage } from "../../failure.ts";

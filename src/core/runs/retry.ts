@@ -1,7 +1,7 @@
 // Back-off: how long a job waits before its next run.
 
-import { type Config, laneOf } from "./config.ts";
-import type { Job, RetryPolicy } from "./job.ts";
+import { type Config, laneOf } from "../config.ts";
+import type { Job, RetryPolicy } from "../job.ts";
 
 /** The job's own policy, else its lane's, else the one for its kind. */
 export function policyOf(job: Job, config: Config): RetryPolicy {

@@ -2,8 +2,8 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { makeJob } from "../../test/make/job.ts";
-import { CARD_RETRY, DEFAULTS, NO_RETRY, PRESETS } from "./config.ts";
+import { makeJob } from "../../../test/make/job.ts";
+import { CARD_RETRY, DEFAULTS, NO_RETRY, PRESETS } from "../config.ts";
 import { dispatchDelayMs, limitDelayMs, policyOf, retriesUsed, retryDelayMs } from "./retry.ts";
 
 describe("the schedule of preset cards", () => {
