@@ -44,144 +44,6 @@ function filtered(table: "job" | "done", { filter, after, before, limit }: Page)
 	};
 }
 
-export function query(request: StoreRead): Query {
-	switch (request.read) {
-		case "jobs":
-			return { sql: `SELECT ${STORED.job} FROM job WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] };
-		case "done":
-			return { sql: `SELECT ${STORED.done} FROM done WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] };
-		case "specs":
-			return { sql: "SELECT id, body FROM spec WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
-		case "line": {
-			const { line, bucket, below, after, limit } = request;
-			if (below) return { sql: `${LINE} AND (rank, level) < (?, ?) ${IN_LINE}`, params: [line, bucket, below.rank, below.level, limit] };
-			if (after)
-				return {
-					sql: `${LINE} AND rank = ? AND level = ? AND (age_at, id) > (?, ?) ORDER BY age_at, id LIMIT ?`,
-					params: [line, bucket, after.rank, after.level, after.age_at, after.id, limit],
-				};
-			return { sql: `${LINE} ${IN_LINE}`, params: [line, bucket, limit] };
-		}
-		case "ahead": {
-			const { bucket, rank, level, age_at, id, limit } = request;
-			return {
-				sql: `SELECT count(*) FROM (SELECT 1 FROM job WHERE line = '' AND bucket = ? AND rank = ? AND level = ? AND (age_at, id) < (?, ?) LIMIT ?) AS before_it`,
-				params: [bucket, rank, level, age_at, id, limit],
-			};
-		}
-		case "oldest":
-			return {
-				sql: `SELECT ${HEAD} FROM job WHERE bucket = ? AND ready_at IS NOT NULL ORDER BY ready_at, id LIMIT ?`,
-				params: [request.bucket, request.limit],
-			};
-		case "tally":
-			return {
-				sql: "SELECT status, count(*) FROM job WHERE lane = ? AND doc ->> 'kind' = ? GROUP BY status ORDER BY status",
-				params: [request.lane, request.kind],
-			};
-		case "buckets":
-			return {
-				sql: `WITH RECURSIVE found (bucket) AS (
-	SELECT min(bucket) FROM job WHERE line = ? AND ${WAITS}
-	UNION ALL SELECT (SELECT min(bucket) FROM job WHERE line = ? AND ${WAITS} AND bucket > found.bucket) FROM found WHERE found.bucket IS NOT NULL
-) SELECT bucket FROM found WHERE bucket IS NOT NULL`,
-				params: [request.line, request.line],
-			};
-		case "waiters":
-			return {
-				sql: `SELECT ${HEAD}, line, bucket FROM job WHERE line IN {keys} AND ${WAITS} LIMIT ?`,
-				params: [JSON.stringify(request.lines), request.limit],
-			};
-		case "due":
-			return { sql: "SELECT id FROM job WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", params: [request.now, request.limit] };
-		case "next_due":
-			return { sql: "SELECT min(due_at) FROM job WHERE due_at IS NOT NULL", params: [] };
-		case "edges":
-			return {
-				sql: "SELECT job, policy FROM edge WHERE pred = ? AND job > ? ORDER BY job LIMIT ?",
-				params: [request.pred, request.after, request.limit],
-			};
-		case "fan":
-			return {
-				sql: "SELECT pred, job, policy FROM edge WHERE pred IN {ids} ORDER BY pred, job LIMIT ?",
-				params: [JSON.stringify(request.preds), request.limit],
-			};
-		case "preds":
-			return {
-				sql: "SELECT pred, policy, seq FROM edge WHERE job = ? AND seq >= ? ORDER BY seq LIMIT ?",
-				params: [request.job, request.from, request.limit],
-			};
-		case "preds_of":
-			return {
-				sql: "SELECT job, pred, policy FROM edge WHERE job IN {ids} ORDER BY job, seq",
-				params: [JSON.stringify(request.jobs)],
-			};
-		case "links":
-			return {
-				sql: "SELECT job FROM link WHERE key = ? AND role = ? AND job > ? ORDER BY job LIMIT ?",
-				params: [request.key, request.role, request.after, request.limit],
-			};
-		case "locks": {
-			const keys = JSON.stringify(request.keys);
-			return {
-				sql: `SELECT key, body, NULL, NULL FROM record WHERE kind = 'lock' AND key IN {keys}
-UNION ALL SELECT key, NULL, job, (SELECT line FROM job WHERE id = wants.job) FROM (SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?) AS wants
-UNION ALL SELECT e.value, NULL, 0, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM link WHERE link.key = e.value AND link.role = 'shares')
-UNION ALL SELECT e.value, NULL, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')`,
-				params: [keys, keys, request.limit, keys, JSON.stringify(request.lines)],
-			};
-		}
-		case "records":
-			return {
-				sql: "SELECT key, body FROM record WHERE kind = ? AND key IN {keys}",
-				params: [request.kind, JSON.stringify(request.keys)],
-			};
-		case "standing":
-			return { sql: "SELECT kind, key, body FROM record WHERE kind IN {keys} ORDER BY kind, key", params: [JSON.stringify(request.kinds)] };
-		case "runs":
-			return { sql: "SELECT doc FROM run WHERE job = ? ORDER BY attempt", params: [request.job] };
-		case "events":
-			return {
-				sql: "SELECT seq, at, kind, job, by, data FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
-				params: [request.since, request.limit],
-			};
-		case "history":
-			return { sql: "SELECT seq, at, kind, job, by, data FROM event WHERE job = ? ORDER BY seq", params: [request.job] };
-		case "active":
-			return filtered("job", request);
-		case "running":
-			return {
-				sql: `SELECT ${STORED.job} FROM job WHERE line = 'run' AND id > ? ORDER BY id LIMIT ?`,
-				params: [request.after, request.limit],
-			};
-		case "ended":
-			return filtered("done", request);
-		case "old":
-			return {
-				sql: `SELECT ${STORED.done} FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?`,
-				params: [request.before, request.after.ended_at, request.after.id, request.limit],
-			};
-		case "recent":
-			return {
-				sql: `SELECT ${STORED.done} FROM done WHERE (ended_at, id) < (?, ?) ORDER BY ended_at DESC, id DESC LIMIT ?`,
-				params: [request.before.ended_at, request.before.id, request.limit],
-			};
-		case "range":
-			return {
-				sql: "SELECT id FROM job WHERE id BETWEEN ? AND ? UNION ALL SELECT id FROM done WHERE id BETWEEN ? AND ? LIMIT ?",
-				params: [request.from, request.to, request.from, request.to, request.limit],
-			};
-		case "ended_in":
-			return { sql: "SELECT id FROM done WHERE id BETWEEN ? AND ?", params: [request.from, request.to] };
-		case "failures": {
-			const count = (status: string) =>
-				`(SELECT count(*) FROM (SELECT 1 FROM done WHERE status = '${status}' AND ended_at >= ? LIMIT ?) AS bad)`;
-			const bounds = [request.since, request.limit];
-			return { sql: `SELECT ${count("failed")}, ${count("blocked_by_dependency")}`, params: [...bounds, ...bounds] };
-		}
-	}
-}
-
 type Row = readonly unknown[];
 const text = (value: unknown) => value as string;
 const head = ([id, rank, level, age_at, ready_at]: Row) => ({ id, rank, level, age_at, ready_at });
@@ -245,55 +107,216 @@ function lockRows(rows: Row[]): Replies["locks"] {
 	return found;
 }
 
+/** A read: its SQL, and how its rows, arrays of columns, become the reply. */
+type Read<Name extends StoreRead["read"]> = {
+	query: (request: Extract<StoreRead, { read: Name }>) => Query;
+	reply: (rows: Row[]) => unknown;
+};
+
+const READS: { [Name in StoreRead["read"]]: Read<Name> } = {
+	jobs: {
+		query: (request) => ({ sql: `SELECT ${STORED.job} FROM job WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] }),
+		reply: (rows) => rows.map(job),
+	},
+	done: {
+		query: (request) => ({ sql: `SELECT ${STORED.done} FROM done WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] }),
+		reply: (rows) => rows.map(job),
+	},
+	specs: {
+		query: (request) => ({ sql: "SELECT id, body FROM spec WHERE id IN {ids}", params: [JSON.stringify(request.ids)] }),
+		reply: (rows) => rows.map(spec),
+	},
+	line: {
+		query: (request) => {
+			const { line, bucket, below, after, limit } = request;
+			if (below) return { sql: `${LINE} AND (rank, level) < (?, ?) ${IN_LINE}`, params: [line, bucket, below.rank, below.level, limit] };
+			if (after)
+				return {
+					sql: `${LINE} AND rank = ? AND level = ? AND (age_at, id) > (?, ?) ORDER BY age_at, id LIMIT ?`,
+					params: [line, bucket, after.rank, after.level, after.age_at, after.id, limit],
+				};
+			return { sql: `${LINE} ${IN_LINE}`, params: [line, bucket, limit] };
+		},
+		reply: (rows) => rows.map(head),
+	},
+	ahead: {
+		query: (request) => {
+			const { bucket, rank, level, age_at, id, limit } = request;
+			return {
+				sql: `SELECT count(*) FROM (SELECT 1 FROM job WHERE line = '' AND bucket = ? AND rank = ? AND level = ? AND (age_at, id) < (?, ?) LIMIT ?) AS before_it`,
+				params: [bucket, rank, level, age_at, id, limit],
+			};
+		},
+		reply: (rows) => rows[0]?.[0] ?? null,
+	},
+	oldest: {
+		query: (request) => ({
+			sql: `SELECT ${HEAD} FROM job WHERE bucket = ? AND ready_at IS NOT NULL ORDER BY ready_at, id LIMIT ?`,
+			params: [request.bucket, request.limit],
+		}),
+		reply: (rows) => rows.map(head),
+	},
+	tally: {
+		query: (request) => ({
+			sql: "SELECT status, count(*) FROM job WHERE lane = ? AND doc ->> 'kind' = ? GROUP BY status ORDER BY status",
+			params: [request.lane, request.kind],
+		}),
+		reply: (rows) => rows.map(([status, count]) => ({ status, count: Number(count) })),
+	},
+	buckets: {
+		query: (request) => ({
+			sql: `WITH RECURSIVE found (bucket) AS (
+	SELECT min(bucket) FROM job WHERE line = ? AND ${WAITS}
+	UNION ALL SELECT (SELECT min(bucket) FROM job WHERE line = ? AND ${WAITS} AND bucket > found.bucket) FROM found WHERE found.bucket IS NOT NULL
+) SELECT bucket FROM found WHERE bucket IS NOT NULL`,
+			params: [request.line, request.line],
+		}),
+		reply: (rows) => rows.map(first),
+	},
+	waiters: {
+		query: (request) => ({
+			sql: `SELECT ${HEAD}, line, bucket FROM job WHERE line IN {keys} AND ${WAITS} LIMIT ?`,
+			params: [JSON.stringify(request.lines), request.limit],
+		}),
+		reply: (rows) => rows.map((row) => ({ line: row[5], bucket: row[6], head: head(row) })),
+	},
+	due: {
+		query: (request) => ({ sql: "SELECT id FROM job WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", params: [request.now, request.limit] }),
+		reply: (rows) => rows.map(first),
+	},
+	next_due: {
+		query: () => ({ sql: "SELECT min(due_at) FROM job WHERE due_at IS NOT NULL", params: [] }),
+		reply: (rows) => rows[0]?.[0] ?? null,
+	},
+	edges: {
+		query: (request) => ({
+			sql: "SELECT job, policy FROM edge WHERE pred = ? AND job > ? ORDER BY job LIMIT ?",
+			params: [request.pred, request.after, request.limit],
+		}),
+		reply: (rows) => rows.map(([job, policy]) => ({ job, policy })),
+	},
+	fan: {
+		query: (request) => ({
+			sql: "SELECT pred, job, policy FROM edge WHERE pred IN {ids} ORDER BY pred, job LIMIT ?",
+			params: [JSON.stringify(request.preds), request.limit],
+		}),
+		reply: (rows) => rows.map(([pred, job, policy]) => ({ pred, job, policy })),
+	},
+	preds: {
+		query: (request) => ({
+			sql: "SELECT pred, policy, seq FROM edge WHERE job = ? AND seq >= ? ORDER BY seq LIMIT ?",
+			params: [request.job, request.from, request.limit],
+		}),
+		reply: (rows) => rows.map(([pred, policy, seq]) => ({ pred, policy, seq })),
+	},
+	preds_of: {
+		query: (request) => ({
+			sql: "SELECT job, pred, policy FROM edge WHERE job IN {ids} ORDER BY job, seq",
+			params: [JSON.stringify(request.jobs)],
+		}),
+		reply: (rows) => rows.map(([job, pred, policy]) => ({ job, pred, policy })),
+	},
+	links: {
+		query: (request) => ({
+			sql: "SELECT job FROM link WHERE key = ? AND role = ? AND job > ? ORDER BY job LIMIT ?",
+			params: [request.key, request.role, request.after, request.limit],
+		}),
+		reply: (rows) => rows.map(first),
+	},
+	locks: {
+		query: (request) => {
+			const keys = JSON.stringify(request.keys);
+			return {
+				sql: `SELECT key, body, NULL, NULL FROM record WHERE kind = 'lock' AND key IN {keys}
+UNION ALL SELECT key, NULL, job, (SELECT line FROM job WHERE id = wants.job) FROM (SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?) AS wants
+UNION ALL SELECT e.value, NULL, 0, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM link WHERE link.key = e.value AND link.role = 'shares')
+UNION ALL SELECT e.value, NULL, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')`,
+				params: [keys, keys, request.limit, keys, JSON.stringify(request.lines)],
+			};
+		},
+		reply: lockRows,
+	},
+	records: {
+		query: (request) => ({
+			sql: "SELECT key, body FROM record WHERE kind = ? AND key IN {keys}",
+			params: [request.kind, JSON.stringify(request.keys)],
+		}),
+		reply: (rows) => rows.map(pair),
+	},
+	standing: {
+		query: (request) => ({
+			sql: "SELECT kind, key, body FROM record WHERE kind IN {keys} ORDER BY kind, key",
+			params: [JSON.stringify(request.kinds)],
+		}),
+		reply: (rows) => rows.map(([kind, key, body]) => [kind, key, JSON.parse(text(body))]),
+	},
+	runs: {
+		query: (request) => ({ sql: "SELECT doc FROM run WHERE job = ? ORDER BY attempt", params: [request.job] }),
+		reply: (rows) => rows.map(doc),
+	},
+	events: {
+		query: (request) => ({
+			sql: "SELECT seq, at, kind, job, by, data FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
+			params: [request.since, request.limit],
+		}),
+		reply: (rows) => rows.map(event),
+	},
+	history: {
+		query: (request) => ({ sql: "SELECT seq, at, kind, job, by, data FROM event WHERE job = ? ORDER BY seq", params: [request.job] }),
+		reply: (rows) => rows.map(event),
+	},
+	active: {
+		query: (request) => filtered("job", request),
+		reply: (rows) => rows.map(job),
+	},
+	running: {
+		query: (request) => ({
+			sql: `SELECT ${STORED.job} FROM job WHERE line = 'run' AND id > ? ORDER BY id LIMIT ?`,
+			params: [request.after, request.limit],
+		}),
+		reply: (rows) => rows.map(job),
+	},
+	ended: {
+		query: (request) => filtered("done", request),
+		reply: (rows) => rows.map(job),
+	},
+	old: {
+		query: (request) => ({
+			sql: `SELECT ${STORED.done} FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?`,
+			params: [request.before, request.after.ended_at, request.after.id, request.limit],
+		}),
+		reply: (rows) => rows.map(job),
+	},
+	recent: {
+		query: (request) => ({
+			sql: `SELECT ${STORED.done} FROM done WHERE (ended_at, id) < (?, ?) ORDER BY ended_at DESC, id DESC LIMIT ?`,
+			params: [request.before.ended_at, request.before.id, request.limit],
+		}),
+		reply: (rows) => rows.map(job),
+	},
+	range: {
+		query: (request) => ({
+			sql: "SELECT id FROM job WHERE id BETWEEN ? AND ? UNION ALL SELECT id FROM done WHERE id BETWEEN ? AND ? LIMIT ?",
+			params: [request.from, request.to, request.from, request.to, request.limit],
+		}),
+		reply: (rows) => rows.map(first),
+	},
+	ended_in: {
+		query: (request) => ({ sql: "SELECT id FROM done WHERE id BETWEEN ? AND ?", params: [request.from, request.to] }),
+		reply: (rows) => rows.map(first),
+	},
+	failures: {
+		query: (request) => {
+			const count = (status: string) =>
+				`(SELECT count(*) FROM (SELECT 1 FROM done WHERE status = '${status}' AND ended_at >= ? LIMIT ?) AS bad)`;
+			const bounds = [request.since, request.limit];
+			return { sql: `SELECT ${count("failed")}, ${count("blocked_by_dependency")}`, params: [...bounds, ...bounds] };
+		},
+		reply: (rows) => ({ failed: Number(rows[0]?.[0] ?? 0), blocked_by_dependency: Number(rows[0]?.[1] ?? 0) }),
+	},
+};
+
+export const query = (request: StoreRead): Query => (READS[request.read] as Read<StoreRead["read"]>).query(request);
+
 /** Turns rows, as arrays of columns, into the reply to the scheduler's request. */
-export function reply(request: StoreRead, rows: Row[]): unknown {
-	switch (request.read) {
-		case "jobs":
-		case "done":
-		case "active":
-		case "running":
-		case "ended":
-		case "old":
-		case "recent":
-			return rows.map(job);
-		case "runs":
-			return rows.map(doc);
-		case "specs":
-			return rows.map(spec);
-		case "records":
-			return rows.map(pair);
-		case "standing":
-			return rows.map(([kind, key, body]) => [kind, key, JSON.parse(text(body))]);
-		case "line":
-		case "oldest":
-			return rows.map(head);
-		case "waiters":
-			return rows.map((row) => ({ line: row[5], bucket: row[6], head: head(row) }));
-		case "ahead":
-		case "next_due":
-			return rows[0]?.[0] ?? null;
-		case "buckets":
-		case "due":
-		case "links":
-		case "range":
-		case "ended_in":
-			return rows.map(first);
-		case "tally":
-			return rows.map(([status, count]) => ({ status, count: Number(count) }));
-		case "failures":
-			return { failed: Number(rows[0]?.[0] ?? 0), blocked_by_dependency: Number(rows[0]?.[1] ?? 0) };
-		case "locks":
-			return lockRows(rows);
-		case "edges":
-			return rows.map(([job, policy]) => ({ job, policy }));
-		case "fan":
-			return rows.map(([pred, job, policy]) => ({ pred, job, policy }));
-		case "preds":
-			return rows.map(([pred, policy, seq]) => ({ pred, policy, seq }));
-		case "preds_of":
-			return rows.map(([job, pred, policy]) => ({ job, pred, policy }));
-		case "events":
-		case "history":
-			return rows.map(event);
-	}
-}
+export const reply = (request: StoreRead, rows: Row[]): unknown => READS[request.read].reply(rows);

@@ -6,7 +6,7 @@ import { SluiceError } from "../../core/errors.ts";
 import type { StoreMark } from "../../core/trust/store-loss.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { query, reply } from "../sql/reads.ts";
-import { widen, writes } from "../sql/writes.ts";
+import { type Write, widen, writes } from "../sql/writes.ts";
 import { type Database, openDatabase, type Statement } from "./driver.ts";
 import { type MarkWriter, numbersIn } from "./mark.ts";
 import { refuseOthers, versionIn } from "./whose.ts";
@@ -80,40 +80,51 @@ function keepPrivate(path: string): void {
 	}
 }
 
-export function openSqlite(path: string, options: SqliteOptions = {}): Store {
-	let database: Database;
-	const patience = options.busyMs ?? PATIENCE_MS;
-	try {
-		refuseOthers(path, patience);
-		keepPrivate(path);
-		database = openDatabase(path);
-		database.exec(`PRAGMA busy_timeout = ${patience};`);
-		insist(() => database.exec(PRAGMAS), patience);
-		bringUpToDate(database, path);
-		database.exec(`PRAGMA busy_timeout = ${Math.min(patience, TRY_MS)};`);
-	} catch (error) {
-		throw storeError(error, path);
-	}
-	const statements = new Map<string, Statement>();
-	const prepare = (sql: string): Statement => {
-		let statement = statements.get(sql);
+/** Statements of one connection, prepared once for each SQL text. */
+function createStatements(database: Database) {
+	const [plain, wides] = [new Map<string, Statement>(), new Map<string, Statement>()];
+	function prepare(sql: string): Statement {
+		let statement = plain.get(sql);
 		if (!statement) {
 			statement = database.prepare(dialect(sql));
 			statement.setReturnArrays(true);
-			statements.set(sql, statement);
+			plain.set(sql, statement);
 		}
 		return statement;
-	};
-	const wides = new Map<string, Statement>();
-	const prepareWide = (sql: string): Statement => {
+	}
+	function prepareWide(sql: string): Statement {
 		let statement = wides.get(sql);
 		if (!statement) {
 			statement = database.prepare(widen(dialect(sql), WIDE));
 			wides.set(sql, statement);
 		}
 		return statement;
+	}
+	return {
+		prepare,
+		writeRows({ sql, width, cells }: Write): void {
+			const wide = WIDE * width;
+			let at = 0;
+			// Several rows for each call take about a quarter less time than single rows.
+			if (cells.length >= wide && sql.startsWith("INSERT")) {
+				const statement = prepareWide(sql);
+				for (; at + wide <= cells.length; at += wide) statement.run(...cells.slice(at, at + wide));
+			}
+			if (at === cells.length) return;
+			const statement = prepare(sql);
+			for (; at < cells.length; at += width) statement.run(...cells.slice(at, at + width));
+		},
+		/** Statements that are not finalised would keep the connection open. */
+		dispose(): void {
+			for (const statement of [...plain.values(), ...wides.values()]) statement[Symbol.dispose]?.();
+			plain.clear();
+			wides.clear();
+		},
 	};
-	const fault = options.fault ?? (() => {});
+}
+
+/** Calls whose errors name the file. */
+function createGuards(path: string, patience: number) {
 	const guarded = <T>(call: () => T): T => {
 		try {
 			return call();
@@ -121,11 +132,6 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			throw storeError(error, path);
 		}
 	};
-	let dataVersion = -1;
-	let isLook = false;
-	const { mark } = options;
-	let known = (mark && numbersIn(database)) ?? NOTHING_GIVEN;
-	let next = known;
 	/** Turns the error of a locked database into `Busy`, so that the caller can retry. */
 	const locking = <T>(call: () => T): T => {
 		try {
@@ -135,6 +141,36 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			throw new Busy(error.message, { hint: error.hint ?? "try again", cause: error.cause }, patience);
 		}
 	};
+	return { guarded, locking };
+}
+
+function connect(path: string, patience: number): Database {
+	try {
+		refuseOthers(path, patience);
+		keepPrivate(path);
+		const database = openDatabase(path);
+		database.exec(`PRAGMA busy_timeout = ${patience};`);
+		insist(() => database.exec(PRAGMAS), patience);
+		bringUpToDate(database, path);
+		database.exec(`PRAGMA busy_timeout = ${Math.min(patience, TRY_MS)};`);
+		return database;
+	} catch (error) {
+		throw storeError(error, path);
+	}
+}
+
+export function openSqlite(path: string, options: SqliteOptions = {}): Store {
+	const patience = options.busyMs ?? PATIENCE_MS;
+	const database = connect(path, patience);
+	const { prepare, writeRows, dispose } = createStatements(database);
+	const fault = options.fault ?? (() => {});
+	const { guarded, locking } = createGuards(path, patience);
+	let dataVersion = -1;
+	let isLook = false;
+	const { mark } = options;
+	let known = (mark && numbersIn(database)) ?? NOTHING_GIVEN;
+	let next = known;
+	const currentVersion = () => Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]);
 
 	return {
 		begin(intent = "change") {
@@ -146,7 +182,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 				// The first read fixes the snapshot of a read transaction; without it, the version read below could be older than the snapshot.
 				if (isLook) prepare("SELECT 1 FROM record LIMIT 1").all();
 				// data_version counts commits of other connections only: if it is unchanged, the engine's cache is still valid.
-				const version = Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]);
+				const version = currentVersion();
 				const fresh = version === dataVersion;
 				dataVersion = version;
 				return { fresh };
@@ -163,18 +199,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			(isLook ? locking : guarded)(() => {
 				fault("flush");
 				if (mark) next = numbersAfter(next, changes);
-				for (const { sql, width, cells } of writes(changes)) {
-					const wide = WIDE * width;
-					let at = 0;
-					// Several rows for each call take about a quarter less time than single rows.
-					if (cells.length >= wide && sql.startsWith("INSERT")) {
-						const statement = prepareWide(sql);
-						for (; at + wide <= cells.length; at += wide) statement.run(...cells.slice(at, at + wide));
-					}
-					if (at === cells.length) continue;
-					const statement = prepare(sql);
-					for (; at < cells.length; at += width) statement.run(...cells.slice(at, at + width));
-				}
+				for (const write of writes(changes)) writeRows(write);
 			});
 		},
 		commit() {
@@ -196,7 +221,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			next = known;
 		},
 		isStale() {
-			return guarded(() => Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]) !== dataVersion);
+			return guarded(() => currentVersion() !== dataVersion);
 		},
 		close() {
 			// A transaction left open would hold the write lock as long as this process lives.
@@ -207,10 +232,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			}
 			emptyWal(database);
 			mark?.close();
-			// Statements that are not finalised would keep the connection open.
-			for (const statement of [...statements.values(), ...wides.values()]) statement[Symbol.dispose]?.();
-			statements.clear();
-			wides.clear();
+			dispose();
 			database.close();
 		},
 	};
