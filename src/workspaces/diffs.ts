@@ -1,0 +1,90 @@
+// Diffs for people: what a job has changed, and what a branch has that its base does not have.
+
+import { troubleOf } from "../contracts/disk.ts";
+import { currentBranch, headOf, limited } from "../contracts/git.ts";
+import { SluiceError } from "../core/errors.ts";
+import type { Repo, WorkspaceContext } from "./context.ts";
+import { NO_PATCH, patchOf } from "./leaving.ts";
+import { recordOf, worktreeOf } from "./record.ts";
+
+/** At most two diffs at a time, of all callers together. */
+const diffTurns = limited(2);
+const MOST_PATCH = 5_000_000;
+
+export type Diffs = {
+	/** What a job has changed, as a patch: from its worktree, else from the folder of its latest run that left one. */
+	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
+	/** What a branch has that its base does not have; null when one of them does not exist. */
+	branchDiff(repo: string, branch: string, base: string | undefined): Promise<{ patch: string; from: "branch" } | null>;
+};
+
+export function createDiffs(context: WorkspaceContext): Diffs {
+	let looks = 0;
+	return {
+		diff: (job, attempt) => diffTurns(() => diffOf(context, { job, attempt, look: ++looks })),
+		async branchDiff(name, branch, base) {
+			const repo = context.repo(name);
+			if (repo === null) return null;
+			context.disk.makeFolder(context.worktrees);
+			const into = `${context.worktrees}/branch.diff-${++looks}`;
+			try {
+				return await diffTurns(() => branchPatch(context, repo, { branch, base }, into));
+			} finally {
+				context.disk.remove(into);
+			}
+		},
+	};
+}
+
+/** `look`: a number of its own for each call, because calls may overlap and each writes to files of its own. */
+async function diffOf(
+	context: WorkspaceContext,
+	{ job, attempt, look }: { job: number; attempt: number; look: number },
+): Promise<{ patch: string; from: "worktree" | "run" } | null> {
+	const record = recordOf(context, job);
+	const path = record && worktreeOf(context, record.repo, job);
+	if (record && path && record.state === "ready" && context.disk.size(`${path}/.git`) !== null) {
+		const into = `${path}.diff-${look}`;
+		try {
+			await patchOf(context, { path, from: record.base_commit, index: `${into}-index`, into, untouched: false }).catch((error) => {
+				throw noDiff(job, troubleOf(error));
+			});
+			return { patch: readPatch(context, into) ?? "", from: "worktree" };
+		} finally {
+			context.disk.remove(into);
+		}
+	}
+	for (let at = attempt; at > 0; at--) {
+		const dir = `${context.runs}/${job}/${at}`;
+		const patch = readPatch(context, `${dir}/output.patch`);
+		if (patch !== null) return { patch, from: "run" };
+		const why = context.disk.read(`${dir}/${NO_PATCH}`);
+		if (why !== null) throw noDiff(job, why);
+	}
+	return null;
+}
+
+const noDiff = (job: number, why: string): SluiceError =>
+	new SluiceError("invalid", `the diff of job ${job} cannot be made: ${why}`, {
+		field: "id",
+		hint: `look at its branch yourself: sluice open ${job} shows the folder`,
+	});
+
+/** The diff from the commit where the branch left its base. */
+async function branchPatch(context: WorkspaceContext, repo: Repo, names: { branch: string; base: string | undefined }, into: string) {
+	const base = names.base ?? repo.base_branch ?? (await currentBranch(context.git, repo.path));
+	const from = base === null ? null : await headOf(context.git, repo.path, base);
+	const to = await headOf(context.git, repo.path, names.branch);
+	if (from === null || to === null) return null;
+	const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
+	await context.git.ask(repo.path, ["diff", ...plain, `${from}...${to}`, "--"]);
+	return { patch: readPatch(context, into) ?? "", from: "branch" as const };
+}
+
+function readPatch(context: WorkspaceContext, path: string): string | null {
+	const size = context.disk.size(path);
+	if (size === null) return null;
+	if (size > MOST_PATCH)
+		throw new SluiceError("limit", `the patch has ${size} bytes, at most ${MOST_PATCH} can be shown`, { hint: `it is ${path}` });
+	return context.disk.read(path);
+}
