@@ -110,6 +110,23 @@ describe("imports point one way", () => {
 		expect(wrong).toEqual([]);
 	});
 
+	test("no file imports itself by way of others, types aside", () => {
+		const VALUES = /^(?:import|export)\s+(?!type\b)(?!\{(?:\s*type\s+\w+(?:\s+as\s+\w+)?,?)*\s*\})[^;"']*?\bfrom\s*"(\.[^"\n]+)"/gm;
+		const valuesOf = (path: string) =>
+			[...withoutComments(read(path)).matchAll(VALUES)].map(([, name]) => posix.join(posix.dirname(path), name as string));
+		const state = new Map<string, "open" | "done">();
+		const circles: string[] = [];
+		const visit = (path: string, way: readonly string[]): void => {
+			if (state.get(path) === "open") circles.push([...way.slice(way.indexOf(path)), path].join(" → "));
+			if (state.has(path) || !SRC.includes(path)) return;
+			state.set(path, "open");
+			for (const next of valuesOf(path)) visit(next, [...way, path]);
+			state.set(path, "done");
+		};
+		for (const path of SRC) visit(path, []);
+		expect(circles).toEqual([]);
+	});
+
 	test("relative imports name a file that is there, with its extension", () => {
 		const wrong = SOURCES.flatMap((path) =>
 			importsOf(path)

@@ -6,8 +6,9 @@ import { policyOf, retryDelayMs } from "../../src/core/runs/retry.ts";
 import { carriedOver, withVerdict } from "../../src/core/runs/verdict.ts";
 import { cancel } from "../../src/scheduler/operations/cancel.ts";
 import { answer } from "../../src/scheduler/operations/control.ts";
-import { finish, runningJob } from "../../src/scheduler/operations/finish.ts";
+import { finish } from "../../src/scheduler/operations/finish.ts";
 import { sayVerdict } from "../../src/scheduler/operations/verdicts.ts";
+import { runningJob } from "../../src/scheduler/transaction/find-job.ts";
 import type { Tx } from "../../src/scheduler/transaction/tx.ts";
 import { type Bug, bugsOf, everywhere, hidden, type Wrong, within } from "./bug.ts";
 

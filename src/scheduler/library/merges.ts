@@ -5,9 +5,9 @@ import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { isMerging, type Job, MERGE_STATUSES, type MergeReport, type MergeStatus } from "../../core/job.ts";
+import { mustFind } from "../transaction/find-job.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { mustFind } from "../views/jobs.ts";
 import { continueLater } from "../waiting/continuation.ts";
 import { doubtProducts } from "../waiting/park.ts";
 

@@ -2,10 +2,10 @@
 
 import type { Outputs, RunOutput } from "../../contracts/output.ts";
 import { ask, type Op } from "../../contracts/store.ts";
+import { mustFind } from "../transaction/find-job.ts";
 import type { Engine } from "../transaction/group-commit.ts";
 import { storedRecords } from "../transaction/record-map.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { mustFind } from "../views/jobs.ts";
 
 /** Number of attempts of one job whose output is kept. */
 const KEPT_ATTEMPTS = 20;

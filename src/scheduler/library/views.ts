@@ -6,6 +6,7 @@ import { ask } from "../../contracts/store.ts";
 import type { Config } from "../../core/config.ts";
 import * as check from "../../core/input/check.ts";
 import { resultsFor } from "../operations/verdicts.ts";
+import { mustFind } from "../transaction/find-job.ts";
 import type { Engine } from "../transaction/group-commit.ts";
 import { makeForecast } from "../views/forecast.ts";
 import { readGraph } from "../views/graph.ts";
@@ -31,7 +32,7 @@ export const viewMethods = (parts: Parts): Methods => {
 		show: async (at) =>
 			engine.look(
 				function* (tx) {
-					return yield* look.viewJob(tx, yield* look.mustFind(tx, id(at)));
+					return yield* look.viewJob(tx, yield* mustFind(tx, id(at)));
 				},
 				{ jobs: [id(at)] },
 			),
@@ -45,7 +46,7 @@ export const viewMethods = (parts: Parts): Methods => {
 			),
 		history: async (at) =>
 			engine.look(function* (tx) {
-				yield* look.mustFind(tx, id(at));
+				yield* mustFind(tx, id(at));
 				return yield* ask({ read: "history", job: id(at) });
 			}),
 		graph: async (filter = {}) => readGraph((task) => engine.look(task), filter),

@@ -13,9 +13,9 @@ import { ask, type Op } from "../../contracts/store.ts";
 import { at, SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { mustFind } from "../transaction/find-job.ts";
 import type { Engine } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { mustFind } from "../views/jobs.ts";
 import { type Continuation, continuationKey, continueLater, dropContinuation } from "../waiting/continuation.ts";
 import { cancelMore, isOpenNote } from "./cancel.ts";
 

@@ -10,8 +10,8 @@ import { ask, type Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { mustFind } from "../views/jobs.ts";
 import { type Cancelling, continuationKey, continueLater } from "../waiting/continuation.ts";
 import { endJob } from "../waiting/park.ts";
 

@@ -12,8 +12,8 @@ import { RUN_NOW } from "../../core/order.ts";
 import { outageKey } from "../../core/outage.ts";
 import { READY } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { mustFind } from "../views/jobs.ts";
 import { continueLater } from "../waiting/continuation.ts";
 import { endJob } from "../waiting/park.ts";
 

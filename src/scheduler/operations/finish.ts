@@ -2,7 +2,6 @@
 
 import type { Ended, RunEnd } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
 import { footprint } from "../../core/gates/capacity.ts";
 import { quotaOf } from "../../core/gates/holds.ts";
 import { drop, type Job, type Run, type StopKind } from "../../core/job.ts";
@@ -12,27 +11,12 @@ import { accountWorks, limitAccount } from "../limits/account-holds.ts";
 import { launchFailed, launchWorked, probeUndecided } from "../limits/breakers.ts";
 import { chargeRun, releaseBudgets } from "../limits/budgets.ts";
 import { accountAnswers, outageAtEnd } from "../limits/outages.ts";
+import { runningJob } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { recount } from "../waiting/gate-facts.ts";
 import { releaseLocks } from "../waiting/locks.ts";
 import { endJob, reevaluate } from "../waiting/park.ts";
 import { takeBack } from "./waits.ts";
-
-/** Returns the job of a live run. Throws `fenced` if the job has no live run with this token. */
-export function* runningJob(tx: Tx, { job: id, token }: { job: number; token: number }): Op<Job & { run: Run }> {
-	const job = tx.peek(id) ?? (yield* tx.find(id));
-	if (!job) throw new SluiceError("not_found", `there is no job ${id}`, { field: "job" });
-	if (job.run === undefined || job.run.token !== token)
-		throw new SluiceError(
-			"fenced",
-			`job ${id} is ${job.status}${job.run ? ` in attempt ${job.run.attempt}` : ""}: the run with token ${token} has been overtaken`,
-			{
-				field: "token",
-				hint: "stop this run and throw its result away",
-			},
-		);
-	return job as Job & { run: Run };
-}
 
 export function* started(tx: Tx, run: { job: number; token: number }): Op<void> {
 	const job = yield* runningJob(tx, run);

@@ -5,10 +5,9 @@ import type { ResultView } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import { askedOf, placesIn } from "../../core/recipes/after-result.ts";
 import type { RunVerdict } from "../../core/runs/verdict.ts";
+import { mustFind, runningJob } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { mustFind } from "../views/jobs.ts";
 import { edgesOf } from "../waiting/gate-facts.ts";
-import { runningJob } from "./finish.ts";
 
 type RunRef = { job: number; token: number };
 

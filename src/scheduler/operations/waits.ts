@@ -13,10 +13,9 @@ import { lentBy } from "../../core/gates/capacity.ts";
 import { obstacles } from "../../core/gates/locks.ts";
 import { circleOf, circleWords, type Need, needs, needsAnyOf, type WaitStep } from "../../core/graph/wait-cycle.ts";
 import { isTerminal, isWaiting, type Job, type Run } from "../../core/job.ts";
+import { mustFind, runningJob } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { mustFind } from "../views/jobs.ts";
 import { factsOf, makersOf } from "../waiting/gate-facts.ts";
-import { runningJob } from "./finish.ts";
 
 /** `calls`: the open calls by number, each with those of its jobs that have not ended. */
 export type WaitRecord = { since: number; calls: Record<string, number[]> };

@@ -7,8 +7,8 @@ import { artifactKey, jobOfArtifact } from "../../core/fact.ts";
 import { commandLine, type Graph, type GraphEdge, type GraphNode } from "../../core/graph/text.ts";
 import type { Job, JobSpec } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { mustFind } from "./jobs.ts";
 
 /** Most jobs in one transaction, and in one picture. */
 const PIECE = 500;

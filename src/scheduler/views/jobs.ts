@@ -4,7 +4,6 @@ import type { JobView, Scheduler, StatusReport, Why } from "../../contracts/sche
 import { ask, type Op } from "../../contracts/store.ts";
 import { bucketOf } from "../../core/bucket.ts";
 import { hardLimit, laneOf } from "../../core/config.ts";
-import { SluiceError } from "../../core/errors.ts";
 import { refuse } from "../../core/gates/gate.ts";
 import { pausedReason } from "../../core/gates/holds.ts";
 import { allReasons, heldBy } from "../../core/gates/index.ts";
@@ -22,19 +21,10 @@ import { backlog, delayWarning } from "../limits/backlog.ts";
 import { viewBudget } from "../limits/budgets.ts";
 import { viewHosts } from "../operations/hosts.ts";
 import { awaitedBy, waitersOf } from "../operations/waits.ts";
+import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { type Edges, edgesOf, factsOf } from "../waiting/gate-facts.ts";
 import { MANY } from "../waiting/ready-queue.ts";
-
-export function* mustFind(tx: Tx, id: number): Op<Job> {
-	const job = tx.isComing(id) ? undefined : yield* tx.find(id);
-	if (job) return job;
-	const near = yield* ask({ read: "range", from: Math.max(1, id - 3), to: id + 3, limit: 6 });
-	throw new SluiceError("not_found", `there is no job ${id}`, {
-		field: "id",
-		hint: near.length > 0 ? `near it: ${near.join(", ")}` : "sluice list --all shows the jobs that exist",
-	});
-}
 
 /** `known`: the edges to its predecessors, if they were already read. */
 export function* viewJob(tx: Tx, job: Job, known?: Edges): Op<JobView> {

@@ -6,10 +6,10 @@ import { SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { jobNamed, nearestName } from "../operations/names.ts";
 import { runningJobs } from "../operations/upkeep.ts";
+import { mustFind } from "../transaction/find-job.ts";
 import { storedRecords } from "../transaction/record-map.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { holdersIn } from "../waiting/lock-reads.ts";
-import { mustFind } from "./jobs.ts";
 
 export function* find(tx: Tx, name: string): Op<number> {
 	const id = yield* jobNamed(tx, name);
