@@ -205,9 +205,13 @@ function mergeTarget({ will_merge, merge_report, spec, repo }: JobView, { repos 
 	return merge_report?.target ?? spec.base_branch ?? known?.base ?? null;
 }
 
-export function jobDocument(view: JobView, { config, mask, ...live }: Showing): JobDocument {
+export function jobDocument(view: JobView, showing: Showing): JobDocument {
+	return { ...courseOf(view, showing), ...workOf(view, showing), ...conditionsOf(view, showing), ...agentPartOf(view, showing) };
+}
+
+/** What became of it: its status, its times, its runs. */
+function courseOf(view: JobView, { config, mask: _mask, ...live }: Showing) {
 	const { spec } = view;
-	const colon = view.item?.indexOf(":") ?? -1;
 	return {
 		id: view.id,
 		name: view.name ?? null,
@@ -240,6 +244,14 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		ended_at: maybeTime(view.ended_at),
 		run: view.run ? runDocument(view.id, view.run, live) : null,
 		last_run: view.last_run ? lastRun(view.id, view.last_run) : null,
+	} satisfies Partial<JobDocument>;
+}
+
+/** What it is, and what its runs do. */
+function workOf(view: JobView, { mask }: Showing) {
+	const { spec } = view;
+	const colon = view.item?.indexOf(":") ?? -1;
+	return {
 		batch: view.batch ?? null,
 		parent: view.parent,
 		depth: view.depth,
@@ -260,6 +272,13 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		cwd: spec.cwd ?? null,
 		env: spec.env ? masked(spec.env, mask) : null,
 		host_labels: view.host_labels ?? [],
+	} satisfies Partial<JobDocument>;
+}
+
+/** When and where it may run. */
+function conditionsOf(view: JobView, { config }: Showing) {
+	const { spec } = view;
+	return {
 		lane: view.lane,
 		priority: view.priority,
 		rank: view.rank ?? 0,
@@ -282,6 +301,13 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		stall_timeout: spec.stall_timeout_ms ?? null,
 		retry: policyOf(view as unknown as Job, config),
 		uses: view.uses ?? {},
+	} satisfies Partial<JobDocument>;
+}
+
+/** What its agent was given, and what it said. */
+function agentPartOf(view: JobView, { mask }: Showing) {
+	const { spec } = view;
+	return {
 		model: spec.model ?? null,
 		permission: spec.permission ?? (view.kind === "agent" ? "edit" : null),
 		may_add: view.kind === "agent" || view.kind === "command" ? levelOfRuns(view.kind, spec, view.granted?.permission) : null,
@@ -306,7 +332,7 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		usage: view.usage ?? {},
 		broken: view.broken ?? view.spec.broken ?? null,
 		version: spec.version,
-	};
+	} satisfies Partial<JobDocument>;
 }
 
 function verdictOf({ run, verdict }: JobView): JobDocument["verdict"] {

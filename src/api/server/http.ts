@@ -5,19 +5,17 @@
 //   a wrong one after many others            429   (a right one is always accepted)
 //   anything else                            404, 405, 413
 
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openFilesLimit } from "../../host/open-files.ts";
-import type { Caller } from "../context.ts";
 import { answerText, type RpcServer } from "../dispatch.ts";
 import { LIMITS } from "../protocol.ts";
 import { capConnections } from "./connection-cap.ts";
 import { eventStreams, type StreamOptions } from "./events.ts";
+import { createCallers, type Identified } from "./http-callers.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Page } from "./page-sign-ins.ts";
-import { bearer } from "./tokens.ts";
+import { type HttpReply, json, notAllowed, refusal } from "./reply.ts";
 import { webFiles } from "./web.ts";
-import { WrongTokens } from "./wrong-tokens.ts";
 
 export type HttpOptions = {
 	/** 0 = any free port. */
@@ -32,27 +30,17 @@ export type HttpOptions = {
 	files?: number | null;
 };
 
-type Reply = { status: number; headers?: Record<string, string>; body?: string };
-/** `page`: the caller is a page that has signed in. */
-type Identified = { caller: Caller; page?: Page };
 type Exchange = Identified & { request: IncomingMessage; response: ServerResponse; url: URL };
 
 /** A client sends its headers at once: a connection that does not is closed after a few seconds. */
 const TIMES = { maxHeaderSize: 16_384, headersTimeout: 5000, requestTimeout: 60_000, connectionsCheckingInterval: 1000 };
 
 const HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
-const json = (status: number, body: unknown, headers = {}): Reply => ({
-	status,
-	headers: { "Content-Type": "application/json", ...headers },
-	body: JSON.stringify(body),
-});
-const refusal = (status: number, code: string, message: string, headers = {}): Reply =>
-	json(status, { schema_version: 1, error: { code, message } }, headers);
 
 export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{ port: number; close(): Promise<void> }> {
 	const { context } = rpc;
 	const page = options.web === undefined ? () => undefined : webFiles(options.web);
-	const wrong = new WrongTokens(context);
+	const callers = createCallers(rpc);
 	const openStream = eventStreams(context, options.stream);
 	const server = createServer(TIMES, (request, response) => {
 		response.on("error", () => {});
@@ -68,19 +56,11 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{
 		if (!socket.writable || error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
 		else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", () => socket.destroy());
 	});
-	await new Promise<void>((resolve, reject) => {
-		server.once("error", reject);
-		server.listen(options.port, "127.0.0.1", () => {
-			server.off("error", reject);
-			server.on("error", () => {});
-			resolve();
-		});
-	});
-	const { port } = server.address() as AddressInfo;
+	const port = await listen(server, options.port);
 	const hosts = new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, ...(options.hosts ?? [])]);
 
 	async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const before = refuse(request);
+		const before = refuse(request, hosts);
 		if (before) return send(response, before);
 		let url: URL;
 		try {
@@ -92,55 +72,15 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{
 			return send(response, request.method === "GET" ? json(200, { ok: true, version: context.version }) : notAllowed("GET"));
 		const file = page(url.pathname);
 		if (file) return send(response, request.method === "GET" || request.method === "HEAD" ? file : notAllowed("GET"));
-		if (url.pathname === "/sign-in") return send(response, request.method === "POST" ? signIn(request) : notAllowed("POST"));
-		const found = identify(request);
+		if (url.pathname === "/sign-in") return send(response, request.method === "POST" ? callers.signIn(request) : notAllowed("POST"));
+		const found = callers.identify(request);
 		if ("status" in found) return send(response, found);
 		cap.known(request.socket);
 		const reply = await route({ request, response, url, ...found });
 		if (reply) send(response, reply);
 	}
 
-	/** Checked first: the Host that was called, and the Origin of the page. */
-	function refuse({ headers }: IncomingMessage): Reply | undefined {
-		if (!hosts.has((headers.host ?? "").toLowerCase())) return refusal(403, "forbidden", "this daemon has another name");
-		const { origin } = headers;
-		if (origin === undefined) return undefined;
-		const ours = /^https?:\/\/(.+)$/.exec(origin.toLowerCase())?.[1];
-		return ours !== undefined && hosts.has(ours) ? undefined : refusal(403, "forbidden", "requests from other origins are not taken");
-	}
-
-	/** A right token is accepted whatever wrong ones came before, so other users cannot lock the owner out. */
-	function identify(request: IncomingMessage): Identified | Reply {
-		const presented = presentedIn(request);
-		if (presented === undefined) return refusal(401, "unauthorised", "a bearer token is needed: the home's file token has it", CHALLENGE);
-		const caller = bearer(presented, rpc.tokens, context.supervisor, "http");
-		if (caller) return { caller };
-		const page = rpc.pages.find(presented);
-		if (page) return { caller: { role: page.role, by: page.role === "viewer" ? "viewer" : "page", channel: "http" }, page };
-		const dead = rpc.pages.whyDead(presented);
-		// Pages that were open before a restart present a token of that term, once each. Such a token is not a guess, so it is not counted.
-		if (dead === "signed_out") wrong.count(addressOf(request));
-		if (dead !== null) return refusal(401, dead, DEAD[dead], CHALLENGE);
-		return refuseWrong(request, "this token is not known");
-	}
-
-	/** Exchanges a code of `session.code` for a page token. */
-	function signIn(request: IncomingMessage): Reply {
-		const code = presentedIn(request);
-		if (code === undefined) return refusal(401, "unauthorised", "a sign-in code is needed: it is in the link of sluice open", CHALLENGE);
-		const signed = rpc.pages.signIn(code);
-		return signed
-			? json(200, { schema_version: 1, ...signed })
-			: refuseWrong(request, "this sign-in code is not known, was used already, or is too old: sluice open prints a new link");
-	}
-
-	function refuseWrong(request: IncomingMessage, message: string): Reply {
-		const left = wrong.count(addressOf(request));
-		if (left === 0) return refusal(401, "unauthorised", message, CHALLENGE);
-		return refusal(429, "locked_out", `${message}; there were too many wrong ones`, { "Retry-After": String(Math.ceil(left / 1000)) });
-	}
-
-	async function route(at: Exchange): Promise<Reply | undefined> {
+	async function route(at: Exchange): Promise<HttpReply | undefined> {
 		const { method } = at.request;
 		switch (at.url.pathname) {
 			case "/rpc":
@@ -155,7 +95,7 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{
 		}
 	}
 
-	async function answerRpc({ request, caller }: Exchange): Promise<Reply> {
+	async function answerRpc({ request, caller }: Exchange): Promise<HttpReply> {
 		const body = await readBody(request);
 		if (body === undefined) return refusal(413, "limit", `more than ${LIMITS.line} bytes`, { Connection: "close" });
 		const answer = await answerText(rpc, { caller }, body);
@@ -166,25 +106,35 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{
 		port,
 		close: () =>
 			new Promise((resolve) => {
-				wrong.close();
+				callers.close();
 				server.close(() => resolve());
 				server.closeAllConnections();
 			}),
 	};
 }
 
-const CHALLENGE = { "WWW-Authenticate": 'Bearer realm="sluice"' };
-const DEAD = {
-	restarted: "the daemon was restarted since this page signed in: sluice open prints a new link",
-	signed_out: "this page was not used for too long and is signed out: sluice open prints a new link",
-};
+/** Checked first: the Host that was called, and the Origin of the page. */
+function refuse({ headers }: IncomingMessage, hosts: ReadonlySet<string>): HttpReply | undefined {
+	if (!hosts.has((headers.host ?? "").toLowerCase())) return refusal(403, "forbidden", "this daemon has another name");
+	const { origin } = headers;
+	if (origin === undefined) return undefined;
+	const ours = /^https?:\/\/(.+)$/.exec(origin.toLowerCase())?.[1];
+	return ours !== undefined && hosts.has(ours) ? undefined : refusal(403, "forbidden", "requests from other origins are not taken");
+}
 
-const addressOf = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? "";
-const presentedIn = ({ headers }: IncomingMessage): string | undefined => /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
+async function listen(server: Server, port: number): Promise<number> {
+	await new Promise<void>((resolve, reject) => {
+		server.once("error", reject);
+		server.listen(port, "127.0.0.1", () => {
+			server.off("error", reject);
+			server.on("error", () => {});
+			resolve();
+		});
+	});
+	return (server.address() as AddressInfo).port;
+}
 
-const notAllowed = (method: string): Reply => refusal(405, "request", `only ${method} is taken here`, { Allow: method });
-
-function send(response: ServerResponse, { status, headers = {}, body }: Reply): void {
+function send(response: ServerResponse, { status, headers = {}, body }: HttpReply): void {
 	response.writeHead(status, { ...HEADERS, ...headers });
 	response.end(body);
 }

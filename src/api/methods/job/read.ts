@@ -1,6 +1,6 @@
 // job.show, list, why, history, graph, logs, wait: the methods that only read.
 
-import type { JobView } from "../../../contracts/scheduler.ts";
+import type { JobView, Scheduler } from "../../../contracts/scheduler.ts";
 import { SluiceError } from "../../../core/errors.ts";
 import { graphDocument, graphText } from "../../../core/graph/text.ts";
 import { isTerminal } from "../../../core/job.ts";
@@ -287,19 +287,20 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 		off();
 		cancel();
 	}
-	const failures = new Map<number, string | undefined>();
-	// A job that gc has deleted meanwhile has reported its end nevertheless.
-	for (const id of unexplained)
-		failures.set(
-			id,
-			await scheduler.show(id).then(
-				(view) => view.last_failure,
-				() => undefined,
-			),
-		);
+	const failures = await lastFailures(scheduler, unexplained);
 	const jobs = ids.map((id) => {
 		const job = seen.get(id) as WaitedJob;
 		return { ...job, name: names.get(id) ?? null, last_failure: failures.get(id) ?? job.last_failure };
 	});
 	return { jobs, done: open.size === 0 };
+}
+
+/** A job that gc has deleted meanwhile has reported its end nevertheless. */
+async function lastFailures({ show }: Pick<Scheduler, "show">, ids: ReadonlySet<number>): Promise<Map<number, string | undefined>> {
+	const failures = new Map<number, string | undefined>();
+	for (const id of ids) {
+		const view = await show(id).catch(() => undefined);
+		failures.set(id, view?.last_failure);
+	}
+	return failures;
 }
