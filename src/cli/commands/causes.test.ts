@@ -6,21 +6,21 @@ import { ago, job, openCommandLine, QUEUED } from "../../../test/make/command-li
 describe("the cause", () => {
 	test("why of a blocked job points to the job that failed, however far back", async () => {
 		const priority = { total: 0, terms: [] };
-		const blocked = (id: number, by: number, status: string) =>
-			job(id, { status: "blocked_by_dependency", end_reason: `dependency failed for job ${by} (${status})` });
+		const blocked = (id: number, by: number, policy = "success") =>
+			job(id, { status: "blocked_by_dependency", after: [{ job: by, policy }] });
 		const said = async (one: Record<string, unknown>, others: Record<string, unknown>[]) => {
 			const line = await openCommandLine({
 				"job.why": { job: one, reasons: [], position: null, priority },
-				"job.show": ({ id }) => ({ job: others.find((other) => other.id === id) as Record<string, unknown> }),
+				"job.list": ({ ids }) => ({ jobs: others.filter((other) => (ids as number[]).includes(other.id as number)) }),
 			});
 			return (await line.run(`why ${one.id}`)).out.trimEnd().split("\n").at(-1);
 		};
-		const chain = [blocked(2, 1, "failed"), job(1, { status: "failed", name: "build", attempt: 1 })];
-		expect(await said(blocked(3, 2, "blocked_by_dependency"), chain)).toBe(
+		const chain = [blocked(2, 1), job(1, { status: "failed", name: "build", attempt: 1 })];
+		expect(await said(blocked(3, 2), chain)).toBe(
 			"  → see what became of job 1 (build): sluice why 1; once more from there: sluice retry 1",
 		);
 		// The predecessor succeeded, but the job waited for its failure: running it again would change nothing.
-		expect(await said(blocked(3, 1, "succeeded"), [job(1, { status: "succeeded" })])).toBe(
+		expect(await said(blocked(3, 1, "failure"), [job(1, { status: "succeeded" })])).toBe(
 			"  → job 1 did not end as it should for this one; add it anew if it is still wanted",
 		);
 		const missing = job(3, { status: "blocked_by_dependency", end_reason: "missing file:out/a.txt" });

@@ -1,5 +1,6 @@
 // sluice doctor: what could be wrong on this machine. Works without a daemon, which may itself be the problem.
 
+import { RpcError } from "../../api/client.ts";
 import type { Checkup } from "../../api/context.ts";
 import type { Result } from "../../api/protocol.ts";
 import { ALLOWED } from "../../core/input/environment.ts";
@@ -35,11 +36,11 @@ export async function run(call: Call, io: Io): Promise<number> {
 
 /** A daemon that cannot be reached is at least part of the problem: run the other checks from here. */
 const unreached = (error: unknown): { checks: Checkup[] } => {
-	const { code, message, hint } = failureOf(error);
-	// The daemon answered: it takes the caller for a run.
-	if (code === "unauthorised" && message.startsWith("doctor.run "))
+	const { message, hint } = failureOf(error);
+	// The daemon answered, and knows the caller: it takes the caller for a run.
+	if (error instanceof RpcError && error.code === "unauthorised" && error.field === undefined)
 		throw new CliFailure(
-			code,
+			error.code,
 			"doctor is for the owner of this home, outside of runs",
 			"nothing was checked; type sluice doctor in a shell that no run has started",
 		);

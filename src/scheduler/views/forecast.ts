@@ -140,13 +140,17 @@ function* queued(tx: Tx, job: Job, recipe: string | null): Op<QueuedJob> {
 		else if (!isTerminal(status)) entry.after.push(pred);
 		else if (policy === "merged" && merge_status !== "merged") entry.stuck ??= `waits for the merge of job ${pred}`;
 	}
-	for (const { artifact, present, producers } of facts.artifacts)
-		if (!present && producers.some((status) => !isTerminal(status))) entry.after.push(...(yield* makersOf(tx, job, artifact)));
+	const coming = new Set<string>();
+	for (const { artifact, present, producers } of facts.artifacts) {
+		if (present || producers.every(isTerminal)) continue;
+		coming.add(artifact);
+		entry.after.push(...(yield* makersOf(tx, job, artifact)));
+	}
 	const bucket = tx.memory.buckets.get(job.bucket) ?? bucketOf(job, job.bucket);
-	for (const { gate, detail, clears_at } of allReasons(job, bucket, facts, tx.world())) {
+	for (const { gate, subject, detail, clears_at } of allReasons(job, bucket, facts, tx.world())) {
 		// The simulation covers these gates: what they wait for ends in it.
 		if (gate === "after" || gate === "locks" || gate === "capacity" || gate === "deadline") continue;
-		if (gate === "artifacts" && detail.startsWith("waiting on ")) continue;
+		if (gate === "artifacts" && coming.has(subject)) continue;
 		if (clears_at === undefined) entry.stuck ??= detail;
 		else entry.earliest = Math.max(entry.earliest, clears_at);
 	}

@@ -1,7 +1,8 @@
 // sluice why: everything that keeps a job from running, in words, with what can be done about each reason.
 
 import type { EtaDocument } from "../../../api/documents/eta.ts";
-import type { ReasonDocument } from "../../../api/documents.ts";
+import type { JobDocument, ReasonDocument } from "../../../api/documents.ts";
+import { fits } from "../../../core/gates/after.ts";
 import { shellCommandFor } from "../../../core/input/shell-line.ts";
 import type { ReasonCode } from "../../../core/reason.ts";
 import type { Call } from "../../command.ts";
@@ -86,7 +87,6 @@ function resultLines({ results = [] }: Why, paint: Paint): string[] {
 }
 const WAITING_OR_RUNNING = ["queued", "waiting_on_deps", "waiting_on_locks", "running"];
 
-const BLOCKED_BY = /^dependency failed for job (\d+) /;
 /** Maximum length of the chain that is followed. */
 const LONGEST_CHAIN = 100;
 const MOST_LOOKED_UP = 20;
@@ -95,11 +95,19 @@ const MOST_LOOKED_UP = 20;
 async function culpritOf(job: ShownJob, io: Io): Promise<ShownJob | undefined> {
 	let found: ShownJob | undefined = job;
 	for (let steps = 0; found?.status === "blocked_by_dependency" && steps < LONGEST_CHAIN; steps++) {
-		const id = BLOCKED_BY.exec(found.end_reason ?? "")?.[1];
-		if (id === undefined) return undefined;
-		found = await find(Number(id), io);
+		found = await blockerOf(found, io);
 	}
 	return found;
+}
+
+/** The predecessor whose end blocked the job: the first to end of those that can never satisfy their edge. */
+async function blockerOf({ after = [] }: ShownJob, io: Io): Promise<ShownJob | undefined> {
+	if (after.length === 0) return undefined;
+	const policies = new Map(after.map(({ job, policy }) => [job, policy]));
+	const { jobs } = await io.ask("job.list", { ids: [...policies.keys()] }).catch(() => ({ jobs: [] }));
+	const isNever = ({ id, status, merge_status }: JobDocument) =>
+		fits(policies.get(id) ?? "success", status, merge_status ?? undefined) === "never";
+	return jobs.filter(isNever).sort((a, b) => (instantOf(a.ended_at) ?? 0) - (instantOf(b.ended_at) ?? 0))[0];
 }
 
 /**
