@@ -68,6 +68,15 @@ describe("the guide", () => {
 		expect([...part.matchAll(/^### (\w+)$/gm)].map(([, code]) => code)).toEqual(Object.keys(REASON_CODES));
 	});
 
+	test("the pages for contributors name files that are there", () => {
+		// Paths of the table of a run are from src/supervisor/; all others from src/ or from the root.
+		const isThere = (path: string) => ["", "src", "src/supervisor"].some((base) => existsSync(join(ROOT, base, path)));
+		const gone = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/where-to-look.md"].flatMap((page) =>
+			[...read(page).matchAll(/`([\w-]+\/[\w./-]+\.tsx?)`/g)].flatMap(([, path = ""]) => (isThere(path) ? [] : [`${page}: ${path}`])),
+		);
+		expect(gone).toEqual([]);
+	});
+
 	test("links lead to files that are there, and to headings that they have", () => {
 		const pages = ["README.md", ...readdirSync(join(ROOT, "docs"), { recursive: true }).map((name) => `docs/${name}`)].filter((name) =>
 			name.endsWith(".md"),
