@@ -91,7 +91,7 @@ describe("regular expressions", () => {
 		},
 		"src/core/recipes/after-result.ts": () => import("../../src/core/recipes/after-result.ts"),
 		"src/core/recipes/prompt-context.ts": () => import("../../src/core/recipes/prompt-context.ts"),
-		"src/core/text/pattern-syntax.ts": async () => (await import("../../src/core/text/pattern-syntax.ts")).parsePattern("\\p{L}", false),
+		"src/core/text/pattern-chars.ts": async () => (await import("../../src/core/text/pattern-syntax.ts")).parsePattern("\\p{L}", false),
 		"src/sources/cards/front-matter.ts": async () =>
 			(await import("../../src/sources/cards/front-matter.ts")).withoutHistory("# History\n- x\n"),
 		"src/stores/postgres/schema.ts": () => import("../../src/stores/postgres/schema.ts"),

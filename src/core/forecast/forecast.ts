@@ -95,34 +95,14 @@ export function* forecast(queue: Queue): Generator<void, Forecast, void> {
 	const board = boardOf(queue, played);
 	const count = played.length;
 	const plays = Math.max(PLAYS.least, Math.min(PLAYS.most, Math.floor(PLAYS.work / Math.max(1, count * board.classes.length))));
-	const starts = new Float64Array(count * plays);
-	const ends = new Float64Array(count * plays);
-	const lasts = new Float64Array(plays);
-	const waits: Float64Array[] = [];
-	const chance = sequence(SEED);
-	const results: { last: number; seed: number }[] = [];
 	const once = (seed: number): Played => {
 		const dice = sequence(seed);
 		return play(board, (job) =>
 			draw(pools[played[job] as number] as NonNullable<(typeof pools)[0]>, Math.max(0, -(board.pieces[job]?.since ?? 0)), dice),
 		);
 	};
-	for (let number = 0; number < plays; number++) {
-		const seed = Math.floor(chance() * 2 ** 32);
-		const { start, end, waited } = once(seed);
-		starts.set(start, number * count);
-		ends.set(end, number * count);
-		lasts[number] = end.reduce((last, one) => (one < Number.POSITIVE_INFINITY ? Math.max(last, one) : last), 0);
-		waits.push(waited);
-		results.push({ last: lasts[number] as number, seed });
-		yield;
-	}
-	const range = (values: Float64Array): Percentiles | null => {
-		const sorted = values.slice().sort();
-		if (sorted[sorted.length - 1] === Number.POSITIVE_INFINITY) return null;
-		const at = (share: number) => now + Math.round(sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] as number);
-		return { p50: at(0.5), p90: at(0.9) };
-	};
+	const { starts, ends, lasts, waits, middle } = yield* playMany(count, plays, once);
+	const range = (values: Float64Array) => percentiles(values, now);
 	const column = (table: Float64Array, job: number) =>
 		Float64Array.from({ length: plays }, (_, number) => table[number * count + job] as number);
 	const places = new Map(played.map((index, place) => [index, place]));
@@ -147,7 +127,6 @@ export function* forecast(queue: Queue): Generator<void, Forecast, void> {
 			Float64Array.from({ length: plays }, (_, number) => Math.max(...own.map((place) => ends[number * count + place] as number))),
 		);
 	};
-	const middle = results.sort((a, b) => a.last - b.last)[Math.floor((plays - 1) / 2)] as { seed: number };
 	const caps = capsOf(queue, waits);
 	return {
 		now,
@@ -156,11 +135,44 @@ export function* forecast(queue: Queue): Generator<void, Forecast, void> {
 		jobs: all,
 		batches: batchesOf(jobs, never, batchEnd),
 		end: count === 0 ? null : range(lasts),
-		critical_path: pathOf(once(middle.seed), played, queue),
+		critical_path: pathOf(once(middle), played, queue),
 		caps,
 		binding: caps[0] ?? null,
 		notes: notesOf(all),
 	};
+}
+
+/** Tables with a row for each simulation and a column for each job; `middle`: the seed of the simulation with the median last end. */
+type ManyPlayed = { starts: Float64Array; ends: Float64Array; lasts: Float64Array; waits: Float64Array[]; middle: number };
+
+function* playMany(count: number, plays: number, once: (seed: number) => Played): Generator<void, ManyPlayed, void> {
+	const starts = new Float64Array(count * plays);
+	const ends = new Float64Array(count * plays);
+	const lasts = new Float64Array(plays);
+	const waits: Float64Array[] = [];
+	const chance = sequence(SEED);
+	const results: { last: number; seed: number }[] = [];
+	for (let number = 0; number < plays; number++) {
+		const seed = Math.floor(chance() * 2 ** 32);
+		const { start, end, waited } = once(seed);
+		starts.set(start, number * count);
+		ends.set(end, number * count);
+		const last = end.reduce((latest, one) => (one < Number.POSITIVE_INFINITY ? Math.max(latest, one) : latest), 0);
+		lasts[number] = last;
+		waits.push(waited);
+		results.push({ last, seed });
+		yield;
+	}
+	const { seed: middle } = results.sort((a, b) => a.last - b.last)[Math.floor((plays - 1) / 2)] as { seed: number };
+	return { starts, ends, lasts, waits, middle };
+}
+
+/** `values`: in ms from now. Null if one of them is never. */
+function percentiles(values: Float64Array, now: number): Percentiles | null {
+	const sorted = values.slice().sort();
+	if (sorted[sorted.length - 1] === Number.POSITIVE_INFINITY) return null;
+	const at = (share: number) => now + Math.round(sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] as number);
+	return { p50: at(0.5), p90: at(0.9) };
 }
 
 const entry = (

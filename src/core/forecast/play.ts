@@ -4,6 +4,7 @@
 // overdue jobs, waits that begin later.
 
 import type { Lock } from "../job.ts";
+import { Heap } from "./heap.ts";
 
 /** A job of the queue; other jobs are referred to by their index in the list. */
 export type ForecastJob = {
@@ -40,224 +41,265 @@ export type Played = {
 	waited: Float64Array;
 };
 
-/** A heap of indexes, smallest key first. */
-class Heap {
-	private readonly items: number[] = [];
-	constructor(private readonly key: (item: number) => number) {}
-	get size() {
-		return this.items.length;
+/** The locks that runs hold, and the ready jobs that these hold back. */
+class HeldLocks {
+	private readonly held = new Map<string, { shared: number; exclusive: boolean }>();
+	/** Jobs that are held back, by the first key that is taken. */
+	private readonly parked = new Map<string, Heap>();
+	constructor(private readonly pieces: readonly ForecastJob[]) {}
+
+	private of(job: number): Lock[] {
+		return (this.pieces[job] as ForecastJob).locks;
 	}
-	get top(): number | undefined {
-		return this.items[0];
+	/** The first key that keeps the job from starting. */
+	taken(job: number): string | undefined {
+		return this.of(job).find(({ key, mode }) => {
+			const holders = this.held.get(key);
+			return holders !== undefined && (holders.exclusive || (mode === "exclusive" && holders.shared > 0));
+		})?.key;
 	}
-	push(item: number): void {
-		const { items, key } = this;
-		let at = items.push(item) - 1;
-		while (at > 0) {
-			const above = (at - 1) >> 1;
-			if (key(items[above] as number) <= key(item)) break;
-			items[at] = items[above] as number;
-			at = above;
+	park(job: number, key: string): void {
+		const line = this.parked.get(key) ?? new Heap((one) => one);
+		line.push(job);
+		this.parked.set(key, line);
+	}
+	hold(job: number): void {
+		for (const { key, mode } of this.of(job)) {
+			const holders = this.held.get(key) ?? { shared: 0, exclusive: false };
+			this.held.set(key, mode === "exclusive" ? { ...holders, exclusive: true } : { ...holders, shared: holders.shared + 1 });
 		}
-		items[at] = item;
 	}
-	pop(): number {
-		const { items, key } = this;
-		const first = items[0] as number;
-		const item = items.pop() as number;
-		if (items.length === 0) return first;
-		let at = 0;
-		for (;;) {
-			let below = 2 * at + 1;
-			if (below >= items.length) break;
-			if (below + 1 < items.length && key(items[below + 1] as number) < key(items[below] as number)) below++;
-			if (key(item) <= key(items[below] as number)) break;
-			items[at] = items[below] as number;
-			at = below;
+	/** Calls `ready` with each job that this frees; it may find another key taken. */
+	release(job: number, ready: (job: number) => void): void {
+		for (const { key, mode } of this.of(job)) {
+			const holders = this.held.get(key) ?? { shared: 0, exclusive: false };
+			const rest = mode === "exclusive" ? { ...holders, exclusive: false } : { ...holders, shared: holders.shared - 1 };
+			if (rest.shared === 0 && !rest.exclusive) this.held.delete(key);
+			else this.held.set(key, rest);
+			this.unpark(key, ready);
 		}
-		items[at] = item;
-		return first;
+	}
+	private unpark(key: string, ready: (job: number) => void): void {
+		const line = this.parked.get(key);
+		if (!line) return;
+		while (line.size > 0) {
+			const job = line.top as number;
+			if (this.taken(job) === key) break;
+			line.pop();
+			ready(job);
+			if (this.of(job).some((lock) => lock.key === key && lock.mode === "exclusive")) break;
+		}
+		if (line.size === 0) this.parked.delete(key);
+	}
+	shares(a: number, b: number): boolean {
+		if (this.of(a).length === 0) return false;
+		const keys = new Set(this.of(b).map(({ key }) => key));
+		return this.of(a).some(({ key }) => keys.has(key));
+	}
+}
+
+/** What runs use of the caps, by the class of their job. */
+class UsedCaps {
+	/** For each cap, the total time that startable jobs waited for it. */
+	readonly waited: Float64Array;
+	private readonly used: Float64Array;
+	constructor(private readonly board: ForecastView) {
+		this.waited = new Float64Array(board.caps.length);
+		this.used = new Float64Array(board.caps.length);
+	}
+	private of(kind: number): Taking {
+		return this.board.classes[kind] as Taking;
+	}
+	take(kind: number, sign: 1 | -1): void {
+		for (const { cap, amount } of this.of(kind)) this.used[cap] = (this.used[cap] as number) + sign * amount;
+	}
+	/** The first cap without room for a job of this class. */
+	full(kind: number): number | undefined {
+		return this.of(kind).find(({ cap, amount }) => (this.used[cap] as number) + amount > (this.board.caps[cap] as number))?.cap;
+	}
+	/** `count` jobs of this class wait for so long. */
+	wait(kind: number, count: number, ms: number): void {
+		const cap = this.full(kind);
+		if (cap !== undefined) this.waited[cap] = (this.waited[cap] as number) + count * ms;
+	}
+}
+
+/** When starts are allowed: cycles, and the spacing of starts. */
+class Pace {
+	private last = Number.NEGATIVE_INFINITY;
+	private cycleAt: number;
+	private cycleLeft = 0;
+	constructor(private readonly board: ForecastView) {
+		this.cycleAt = board.cycle.first - board.cycle.every;
+	}
+	/** When the next start is allowed; now if it is already. */
+	next(now: number): number {
+		const spaced = this.last + this.board.spacing;
+		const { every, most } = this.board.cycle;
+		if (every <= 0) return Math.max(now, spaced);
+		if (now >= this.cycleAt + every) {
+			this.cycleAt += Math.floor((now - this.cycleAt) / every) * every;
+			// The cycle began before `now`, when no job was ready: jobs that became ready since wait for the next one.
+			this.cycleLeft = now === this.cycleAt ? most : 0;
+		}
+		return this.cycleLeft > 0 ? Math.max(now, spaced) : this.cycleAt + every;
+	}
+	started(now: number): void {
+		this.last = now;
+		this.cycleLeft--;
+	}
+	/** No job can start: this cycle is over. */
+	endCycle(): void {
+		this.cycleLeft = 0;
 	}
 }
 
 /** `length(i)`: how long job i takes in total. Jobs that never start have `start` Infinity. */
 export function play(board: ForecastView, length: (job: number) => number): Played {
-	const { pieces, classes, caps } = board;
-	const count = pieces.length;
-	const start = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
-	const end = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
-	const cause: Cause[] = new Array(count).fill(null);
-	const waited = new Float64Array(caps.length);
-	const used = new Float64Array(caps.length);
-	const left = pieces.map((piece) => piece.after.length);
-	const next: number[][] = pieces.map(() => []);
-	pieces.forEach((piece, job) => {
-		for (const one of piece.after) next[one]?.push(job);
-	});
-	const readyAt = new Float64Array(count);
-	/** Moments at which something happens: ends of runs, and earliest starts. */
-	const at = new Float64Array(count);
-	const happenings = new Heap((job) => at[job] as number);
-	const ready = classes.map(() => new Heap((job) => job));
-	/** Ready jobs that a lock holds back, by the first key that is taken. */
-	const parked = new Map<string, Heap>();
-	const held = new Map<string, { shared: number; exclusive: boolean }>();
-	let now = 0;
-	let lastStart = Number.NEGATIVE_INFINITY;
-	let [cycleAt, cycleLeft] = [board.cycle.first - board.cycle.every, 0];
+	return new Play(board, length).run();
+}
 
-	const takenLock = (job: number): string | undefined =>
-		(pieces[job] as ForecastJob).locks.find(({ key, mode }) => {
-			const holders = held.get(key);
-			return holders !== undefined && (holders.exclusive || (mode === "exclusive" && holders.shared > 0));
-		})?.key;
-	function take(job: number, sign: 1 | -1): void {
-		for (const { cap, amount } of classes[(pieces[job] as ForecastJob).class] as Taking) used[cap] = (used[cap] as number) + sign * amount;
+class Play {
+	private readonly pieces: readonly ForecastJob[];
+	private readonly played: Played;
+	private readonly locks: HeldLocks;
+	private readonly caps: UsedCaps;
+	private readonly pace: Pace;
+	/** Ready jobs, by class. */
+	private readonly ready: Heap[];
+	private readonly readyAt: Float64Array;
+	/** Moments at which something happens: ends of runs, and earliest starts. */
+	private readonly at: Float64Array;
+	private readonly happenings: Heap;
+	/** For each job, how many predecessors have not ended, and the jobs that wait for it. */
+	private readonly left: number[];
+	private readonly next: number[][];
+	private now = 0;
+
+	constructor(
+		board: ForecastView,
+		private readonly length: (job: number) => number,
+	) {
+		const { pieces, classes } = board;
+		const never = () => new Float64Array(pieces.length).fill(Number.POSITIVE_INFINITY);
+		this.pieces = pieces;
+		this.locks = new HeldLocks(pieces);
+		this.caps = new UsedCaps(board);
+		this.pace = new Pace(board);
+		this.played = { start: never(), end: never(), cause: new Array(pieces.length).fill(null), waited: this.caps.waited };
+		this.ready = classes.map(() => new Heap((job) => job));
+		this.readyAt = new Float64Array(pieces.length);
+		const at = new Float64Array(pieces.length);
+		this.at = at;
+		this.happenings = new Heap((job) => at[job] as number);
+		this.left = pieces.map((piece) => piece.after.length);
+		this.next = pieces.map(() => []);
+		for (const [job, piece] of pieces.entries()) for (const one of piece.after) this.next[one]?.push(job);
+	}
+
+	run(): Played {
+		const { pieces, played, happenings, at } = this;
+		for (const [job, { since }] of pieces.entries()) {
+			if (since === null) continue;
+			this.begin(job, since);
+			if ((at[job] as number) < 0) at[job] = 0;
+			if (this.left[job] === 0) played.end[job] = at[job] as number;
+		}
+		for (const [job, { since }] of pieces.entries()) if (since === null && this.left[job] === 0) this.makeReady(job);
+		let paced = this.dispatch(null);
+		while (happenings.size > 0 || paced < Number.POSITIVE_INFINITY) {
+			const first = happenings.top;
+			const when = Math.min(first === undefined ? Number.POSITIVE_INFINITY : (at[first] as number), paced);
+			this.pass(Math.max(this.now, when));
+			let ended: number | null = null;
+			while (happenings.top !== undefined && (at[happenings.top] as number) <= this.now) {
+				const job = happenings.pop();
+				if ((played.start[job] as number) < Number.POSITIVE_INFINITY) {
+					ended = job;
+					this.finish(job);
+				} else this.makeReady(job);
+			}
+			paced = this.dispatch(ended);
+		}
+		return played;
+	}
+
+	private classOf(job: number): number {
+		return (this.pieces[job] as ForecastJob).class;
+	}
+	private enqueue(job: number): void {
+		this.ready[this.classOf(job)]?.push(job);
+	}
+	private begin(job: number, from: number): void {
+		this.played.start[job] = from;
+		this.at[job] = from + Math.max(1, this.length(job));
+		this.locks.hold(job);
+		// A run that waits for jobs lends its slots until they have ended.
+		if (this.left[job] !== 0) return;
+		this.played.end[job] = this.at[job] as number;
+		this.caps.take(this.classOf(job), 1);
+		this.happenings.push(job);
 	}
 	/** The jobs that this run waited for have ended: it uses its slots again, and may be over. */
-	function comeBack(job: number): void {
-		take(job, 1);
-		end[job] = at[job] = Math.max(now, at[job] as number);
-		happenings.push(job);
+	private comeBack(job: number): void {
+		this.caps.take(this.classOf(job), 1);
+		this.played.end[job] = this.at[job] = Math.max(this.now, this.at[job] as number);
+		this.happenings.push(job);
 	}
-	function begin(job: number, from: number): void {
-		const piece = pieces[job] as ForecastJob;
-		start[job] = from;
-		at[job] = from + Math.max(1, length(job));
-		const isLending = left[job] !== 0;
-		if (!isLending) {
-			end[job] = at[job] as number;
-			take(job, 1);
-		}
-		for (const { key, mode } of piece.locks) {
-			const holders = held.get(key) ?? { shared: 0, exclusive: false };
-			held.set(key, mode === "exclusive" ? { ...holders, exclusive: true } : { ...holders, shared: holders.shared + 1 });
-		}
-		if (!isLending) happenings.push(job);
-	}
-	function makeReady(job: number): void {
-		const piece = pieces[job] as ForecastJob;
-		if (piece.earliest > now) {
-			at[job] = piece.earliest;
-			happenings.push(job);
+	private makeReady(job: number): void {
+		const { earliest } = this.pieces[job] as ForecastJob;
+		if (earliest > this.now) {
+			this.at[job] = earliest;
+			this.happenings.push(job);
 			return;
 		}
-		readyAt[job] = now;
-		ready[piece.class]?.push(job);
+		this.readyAt[job] = this.now;
+		this.enqueue(job);
 	}
-	/** Moves the best job parked on this key back to the ready jobs; it may find another key taken. */
-	function unpark(key: string): void {
-		const line = parked.get(key);
-		if (!line) return;
-		while (line.size > 0) {
-			const job = line.top as number;
-			if (takenLock(job) === key) break;
-			line.pop();
-			ready[(pieces[job] as ForecastJob).class]?.push(job);
-			if ((pieces[job] as ForecastJob).locks.some((lock) => lock.key === key && lock.mode === "exclusive")) break;
-		}
-		if (line.size === 0) parked.delete(key);
-	}
-	function finish(job: number): void {
-		const piece = pieces[job] as ForecastJob;
-		take(job, -1);
-		for (const { key, mode } of piece.locks) {
-			const holders = held.get(key) ?? { shared: 0, exclusive: false };
-			const rest = mode === "exclusive" ? { ...holders, exclusive: false } : { ...holders, shared: holders.shared - 1 };
-			if (rest.shared === 0 && !rest.exclusive) held.delete(key);
-			else held.set(key, rest);
-			unpark(key);
-		}
-		for (const one of next[job] as number[]) {
-			left[one] = (left[one] as number) - 1;
-			if (left[one] !== 0) continue;
-			cause[one] = { job, kind: "after" };
-			if ((pieces[one] as ForecastJob).since === null) makeReady(one);
-			else comeBack(one);
+	private finish(job: number): void {
+		this.caps.take(this.classOf(job), -1);
+		this.locks.release(job, (one) => this.enqueue(one));
+		for (const one of this.next[job] as number[]) {
+			this.left[one] = (this.left[one] as number) - 1;
+			if (this.left[one] !== 0) continue;
+			this.played.cause[one] = { job, kind: "after" };
+			if ((this.pieces[one] as ForecastJob).since === null) this.makeReady(one);
+			else this.comeBack(one);
 		}
 	}
-	/** The first cap without room for a job of this class. */
-	const fullCap = (kind: number): number | undefined =>
-		(classes[kind] as Taking).find(({ cap, amount }) => (used[cap] as number) + amount > (caps[cap] as number))?.cap;
-	/** When the pace allows the next start; now if it does already. */
-	function paceAt(): number {
-		const spaced = lastStart + board.spacing;
-		const { every, most } = board.cycle;
-		if (every <= 0) return Math.max(now, spaced);
-		if (now >= cycleAt + every) {
-			cycleAt += Math.floor((now - cycleAt) / every) * every;
-			// The cycle began before `now`, when no job was ready: jobs that became ready since wait for the next one.
-			cycleLeft = now === cycleAt ? most : 0;
+	/** The first startable job; jobs whose locks are taken are parked. */
+	private best(): number {
+		let best = -1;
+		for (const [kind, heap] of this.ready.entries()) {
+			while (heap.top !== undefined) {
+				const key = this.locks.taken(heap.top);
+				if (key === undefined) break;
+				this.locks.park(heap.pop(), key);
+			}
+			if (heap.top !== undefined && this.caps.full(kind) === undefined && (best < 0 || heap.top < best)) best = heap.top;
 		}
-		return cycleLeft > 0 ? Math.max(now, spaced) : cycleAt + every;
+		return best;
 	}
 	/** Starts every job that can start now. Returns when the pace allows the next start, if only the pace holds it back. */
-	function dispatch(ended: number | null): number {
+	private dispatch(ended: number | null): number {
 		for (;;) {
-			let best = -1;
-			for (const [kind, heap] of ready.entries()) {
-				while (heap.top !== undefined) {
-					const key = takenLock(heap.top);
-					if (key === undefined) break;
-					const job = heap.pop();
-					const line = parked.get(key) ?? new Heap((one) => one);
-					line.push(job);
-					parked.set(key, line);
-				}
-				if (heap.top !== undefined && fullCap(kind) === undefined && (best < 0 || heap.top < best)) best = heap.top;
-			}
+			const best = this.best();
 			if (best < 0) {
-				cycleLeft = 0;
+				this.pace.endCycle();
 				return Number.POSITIVE_INFINITY;
 			}
-			const paced = paceAt();
-			if (paced > now) return paced;
-			ready[(pieces[best] as ForecastJob).class]?.pop();
-			if (now > (readyAt[best] as number) && ended !== null)
-				cause[best] = { job: ended, kind: (pieces[best] as ForecastJob).locks.length > 0 && sharesLock(best, ended) ? "lock" : "cap" };
-			lastStart = now;
-			cycleLeft--;
-			begin(best, now);
+			const paced = this.pace.next(this.now);
+			if (paced > this.now) return paced;
+			this.ready[this.classOf(best)]?.pop();
+			if (this.now > (this.readyAt[best] as number) && ended !== null)
+				this.played.cause[best] = { job: ended, kind: this.locks.shares(best, ended) ? "lock" : "cap" };
+			this.pace.started(this.now);
+			this.begin(best, this.now);
 		}
 	}
-	const sharesLock = (a: number, b: number) => {
-		const keys = new Set((pieces[b] as ForecastJob).locks.map(({ key }) => key));
-		return (pieces[a] as ForecastJob).locks.some(({ key }) => keys.has(key));
-	};
 	/** Advances time, and adds it to the caps that jobs wait for meanwhile. */
-	function pass(until: number): void {
-		for (const [kind, heap] of ready.entries()) {
-			if (heap.size === 0) continue;
-			const cap = fullCap(kind);
-			if (cap !== undefined) waited[cap] = (waited[cap] as number) + heap.size * (until - now);
-		}
-		now = until;
+	private pass(until: number): void {
+		for (const [kind, heap] of this.ready.entries()) if (heap.size > 0) this.caps.wait(kind, heap.size, until - this.now);
+		this.now = until;
 	}
-
-	pieces.forEach((piece, job) => {
-		if (piece.since !== null) {
-			begin(job, piece.since);
-			if ((at[job] as number) < 0) at[job] = 0;
-			if (left[job] === 0) end[job] = at[job] as number;
-		}
-	});
-	pieces.forEach((piece, job) => {
-		if (piece.since === null && left[job] === 0) makeReady(job);
-	});
-	let paced = dispatch(null);
-	while (happenings.size > 0 || paced < Number.POSITIVE_INFINITY) {
-		const first = happenings.top;
-		const when = Math.min(first === undefined ? Number.POSITIVE_INFINITY : (at[first] as number), paced);
-		pass(Math.max(now, when));
-		let ended: number | null = null;
-		while (happenings.top !== undefined && (at[happenings.top] as number) <= now) {
-			const job = happenings.pop();
-			if ((start[job] as number) < Number.POSITIVE_INFINITY) {
-				ended = job;
-				finish(job);
-			} else makeReady(job);
-		}
-		paced = dispatch(ended);
-	}
-	return { start, end, cause, waited };
 }

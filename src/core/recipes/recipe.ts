@@ -12,7 +12,7 @@ import { type JobInput, POLICIES, type Policy } from "../job.ts";
 import { keysMarked } from "../schema/job.ts";
 import { isOneOf } from "../text/one-of.ts";
 import { type Budget, compilePattern, MAX_STEPS, type Pattern } from "../text/pattern.ts";
-import { PatternFault } from "../text/pattern-syntax.ts";
+import { PatternFault } from "../text/pattern-chars.ts";
 import { refusePlaces } from "./after-result.ts";
 import { checkFields, refuseForCommands } from "./fields.ts";
 import { isAfterPlace, isRunTime, RUN_TIME } from "./prompt-context.ts";

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compilePattern } from "./pattern.ts";
-import { PatternFault } from "./pattern-syntax.ts";
+import { PatternFault } from "./pattern-chars.ts";
 
 const groupsOf = (pattern: string, text: string, options = {}) => compilePattern(pattern, options).exec(text)?.groups ?? null;
 

@@ -6,7 +6,8 @@
 // its groups differ only if a repeated part can match nothing, as in `(a*?)?`.
 
 import { SluiceError } from "../errors.ts";
-import { type Assertion, type CharTest, isWord, PatternFault, type PatternNode, parsePattern } from "./pattern-syntax.ts";
+import { type CharTest, isWord, PatternFault } from "./pattern-chars.ts";
+import { type Assertion, type PatternNode, parsePattern } from "./pattern-syntax.ts";
 
 /** Maximum instructions of a program: `(a{100}){100}` is refused, not built. */
 const MAX_PROGRAM = 2000;
@@ -218,14 +219,6 @@ function run(program: Instruction[], groups: number, text: string, source: strin
 	};
 	/** At which position of the text an instruction was last added to the list: each is on it once. */
 	const seen = new Int32Array(program.length).fill(-1);
-	const before = (position: number) => (position === 0 ? -1 : (text.codePointAt(position - 1) as number));
-	const isAt = (what: Assertion, position: number): boolean => {
-		if (what === "start") return position === 0;
-		if (what === "end") return position === text.length;
-		const isBorder =
-			(position > 0 && isWord(before(position))) !== (position < text.length && isWord(text.codePointAt(position) as number));
-		return what === "word" ? isBorder : !isBorder;
-	};
 	/** Follows instructions that consume no character, in order of priority. */
 	const add = (list: Thread[], from: Thread, position: number): void => {
 		const open: Thread[] = [from];
@@ -249,7 +242,7 @@ function run(program: Instruction[], groups: number, text: string, source: strin
 					break;
 				}
 				case "assert":
-					if (isAt(instruction.what, position)) open.push({ at: thread.at + 1, slots });
+					if (isAt(text, instruction.what, position)) open.push({ at: thread.at + 1, slots });
 					break;
 				default:
 					list.push(thread);
@@ -286,11 +279,22 @@ function run(program: Instruction[], groups: number, text: string, source: strin
 		if (code === null || (threads.length === 0 && best !== null)) break;
 		position += width;
 	}
-	if (best === null) return null;
-	const slots = best;
-	const textOf = (index: number) => {
+	return best === null ? null : foundIn(text, best);
+}
+
+function isAt(text: string, what: Assertion, position: number): boolean {
+	if (what === "start") return position === 0;
+	if (what === "end") return position === text.length;
+	const isWordAt = (at: number) => at >= 0 && at < text.length && isWord(text.codePointAt(at) as number);
+	const isBorder = isWordAt(position - 1) !== isWordAt(position);
+	return what === "word" ? isBorder : !isBorder;
+}
+
+/** `slots`: where each group begins and ends; below zero if it took no part. */
+function foundIn(text: string, slots: readonly number[]): Found {
+	const groups = Array.from({ length: slots.length / 2 }, (_, index) => {
 		const [from = -1, to = -1] = [slots[2 * index], slots[2 * index + 1]];
 		return from < 0 || to < 0 ? undefined : text.slice(from, to);
-	};
-	return { index: slots[0] as number, groups: Array.from({ length: groups + 1 }, (_, index) => textOf(index)) };
+	});
+	return { index: slots[0] as number, groups };
 }

@@ -2,7 +2,7 @@
 
 import * as check from "../../input/check.ts";
 import { compilePattern } from "../../text/pattern.ts";
-import { PatternFault } from "../../text/pattern-syntax.ts";
+import { PatternFault } from "../../text/pattern-chars.ts";
 import { OUTCOMES } from "../stream/happening.ts";
 import type { OutcomeRule, OwnReading, UsageRule } from "./outcomes.ts";
 
