@@ -112,6 +112,7 @@ export function writtenOut(input: Json): string {
 	}
 }
 
+export const MESSAGE_MAX = 4000;
 /** More denied calls than are stored, so that the rest can be counted. */
 export const DENIALS_MAX = 1000;
 export const DENIAL_MAX = 1000;

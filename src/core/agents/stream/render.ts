@@ -6,6 +6,7 @@ import { short } from "./json.ts";
 import { createReader } from "./reading.ts";
 
 const OUTPUT_LINES = 5;
+const encoder = new TextEncoder();
 
 export type Renderer = { push(text: string): string; end(): string };
 
@@ -25,23 +26,22 @@ export function createRenderer(format: Format): Renderer {
 		switch (one.is) {
 			case "said":
 				if (one.text === "") return;
-				if (one.piece) {
+				if (!one.piece) line(one.text);
+				else {
 					out += one.text;
 					isPiece = true;
-				} else line(one.text);
+				}
 				return;
 			case "tool":
 				if (tools.has(one.id)) return;
 				tools.set(one.id, one.name);
 				line(`▸ ${one.name}${one.text === "" ? "" : ` ${short(one.text.replaceAll("\n", " "), 200)}`}`);
 				return;
-			case "tool_done": {
+			case "tool_done":
 				tools.delete(one.id);
-				if (one.how === "denied") line("  not allowed");
-				else if (one.how === "failed") line("  failed");
+				if (one.how !== "ok") line(one.how === "denied" ? "  not allowed" : "  failed");
 				for (const shown of indented(one.text)) line(shown);
 				return;
-			}
 			case "retry":
 				line(`… ${one.text}`);
 				return;
@@ -59,13 +59,9 @@ export function createRenderer(format: Format): Renderer {
 				if (one.how === "badly" && one.text !== "" && one.text !== lastTrouble) line(`! ${one.text}`);
 				for (const denied of one.denied ?? []) line(`! not allowed: ${short(denied, 300)}`);
 				return;
-			case "used": {
-				// Newer versions of Claude Code report both the session's sum and this run's part; Codex reports only the sum.
-				const { tokens, cost_micro } = one.own ?? one.used;
-				const cost = cost_micro === null ? "" : `, $${(cost_micro / 1e6).toFixed(4)}`;
-				if (tokens > 0) line(`· ${tokens} tokens${cost}${one.scope === "session" ? " in this session so far" : ""}`);
+			case "used":
+				for (const shown of usageWords(one)) line(shown);
 				return;
-			}
 			case "session":
 			case "version":
 			case "thought":
@@ -82,7 +78,6 @@ export function createRenderer(format: Format): Renderer {
 		out = "";
 		return text;
 	};
-	const encoder = new TextEncoder();
 	return {
 		push(text) {
 			reader.push(encoder.encode(text));
@@ -95,6 +90,13 @@ export function createRenderer(format: Format): Renderer {
 			return drained();
 		},
 	};
+}
+
+function usageWords({ scope, used, own }: Extract<Happening, { is: "used" }>): string[] {
+	// Newer versions of Claude Code report both the session's sum and this run's part; Codex reports only the sum.
+	const { tokens, cost_micro } = own ?? used;
+	const cost = cost_micro === null ? "" : `, $${(cost_micro / 1e6).toFixed(4)}`;
+	return tokens > 0 ? [`· ${tokens} tokens${cost}${scope === "session" ? " in this session so far" : ""}`] : [];
 }
 
 function indented(text: string): string[] {
