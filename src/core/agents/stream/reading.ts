@@ -144,10 +144,9 @@ export function createReader(
 		// A truncated sum may lack the field that says whose it is; single calls give the usage without it.
 		const isSum = (one: Happening) => one.is === "used" && one.scope !== "step" && reading.seen > 0;
 		if (some && knows(some)) see(interpret(some).filter((one) => !isSum(one)));
-		else if (some)
-			for (const one of interpret(some))
-				if (one.is === "session") fold.take(one);
-				else line(rest);
+		else if (some) {
+			for (const one of interpret(some)) if (one.is === "session") fold.take(one);
+		} else line(rest);
 	};
 
 	const lines = createLines(line);
