@@ -18,7 +18,7 @@ export function readParams(method: Method, given: unknown): RawParams {
 		if (value === undefined || (value === null && !field.nullable)) {
 			if (field.needed) throw new SluiceError("invalid", `${name}: is missing`, { field: name, hint: field.about });
 			delete own[name];
-		} else own[name] = value === null ? null : field.read(value, name);
+		} else own[name] = field.read(value, name);
 	}
 	delete own.by;
 	return own;

@@ -5,8 +5,9 @@ import type { Config, PresetName } from "../core/config.ts";
 import type { EventRow } from "../core/event.ts";
 import type { Forecast } from "../core/forecast/forecast.ts";
 import type { Graph } from "../core/graph/text.ts";
-import type { After, ExitKind, HIDDEN_FIELDS, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "../core/job.ts";
+import type { After, HIDDEN_FIELDS, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "../core/job.ts";
 import type { Reason, ReasonCode } from "../core/reason.ts";
+import type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
 import type { AddResult, ApplyOptions, ApplyResult, Manifest, OfItems } from "./adding.ts";
 import type { Fleet, HostView } from "./fleet.ts";
@@ -17,6 +18,7 @@ import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
 import type { ResultView, Voice } from "./voice.ts";
 
+export type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./adding.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
@@ -70,55 +72,10 @@ export type JobView = Omit<Job, (typeof HIDDEN_FIELDS)[number]> & {
 	waits_for?: number[];
 };
 
-export type ClaimOptions = {
-	worker: string;
-	max?: number;
-	lanes?: string[];
-	/** Default: every kind but kernel. */
-	kinds?: ("command" | "agent" | "payload")[];
-	host?: string;
-};
 /** `report`: what this cycle did, with the jobs that it actually started as `dispatch`. */
 export type Cycled = { claimed: Claimed[]; report: PlanReport };
 export type Claimed = { job: Job; spec: JobSpec; run: Run };
 
-export type RunEnd = {
-	job: number;
-	token: number;
-	exit_kind: ExitKind;
-	exit_code?: number | null;
-	message?: string;
-	/** Charges per ledger dimension, as deltas: tokens, cost_micro … (the scheduler adds wall_s and runs itself). */
-	usage?: Record<string, number>;
-	session?: string;
-	/** rate_limited: when the provider said that work may go on; `retry_after_ms`: or after how long. */
-	until?: number;
-	/** rate_limited: the provider named no reset, so `until` is assumed; this says what it is: "midnight in California". */
-	until_assumed?: string;
-	retry_after_ms?: number;
-	/** rate_limited: closed until a person clears it (auth, billing). */
-	closed?: string;
-	/** crashed: the provider was down. Its account is held, and the job waits without using up a retry: core/outage.ts. */
-	outage?: boolean;
-	/** crashed: the run was interrupted, and the next run continues its session. Verdict and result of this run stay. */
-	goes_on?: boolean;
-	/** needs_human: the run's question. */
-	question?: string;
-	/** Tool calls that the agent was not allowed to make; an empty list: none was denied. Absent: not known. */
-	denied?: string[];
-	/** completed: the question in the agent's last message. */
-	closing_question?: string;
-	/** lost: the machine went down, or its host was lost with it; no retry is used up. */
-	reboot?: boolean;
-	/**
-	 * launch_failed: the job itself is to blame, since its program or agent does not exist or cannot be executed. The failure counts against this job alone and
-	 * opens no breaker. Absent: the cause may be shared with other jobs (a worktree that cannot be made, a full disk).
-	 */
-	fault?: "job";
-	merge_status?: Job["merge_status"];
-	/** Its host has what the next run needs to continue: while that host is live, no other host gets the job. */
-	stays?: boolean;
-};
 export type Ended = { job: number; status: Status; retry_at?: number };
 
 export type PlanReport = {

@@ -1,8 +1,9 @@
 // The methods of budgets, and what jobs have cost.
 
 import type { BudgetView } from "../../contracts/scheduler.ts";
+import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
 import type { Doc, Time } from "../documents.ts";
-import { choice, decimal, maybe, method, orNull, whole, word } from "../fields.ts";
+import { choice, maybe, method, whole, word } from "../fields.ts";
 
 export type BudgetDocument = Omit<BudgetView, "refills_at"> & { refills_at: Time | null };
 /** Reported usage of a group of jobs. */
@@ -28,15 +29,7 @@ export const BUDGET_METHODS = {
 	"budget.grant": method<Doc<{ budget: BudgetDocument }>>()({
 		role: "operator",
 		about: "Sets a limit; what waited for it goes on at once.",
-		params: {
-			subject: word("`owner:<name>`, `batch:<name>` or `repo:<name>`"),
-			dim: word("`runs`, `wall_s`, `tokens`, `cost_micro` or any other"),
-			limit: orNull(whole("in whole units; null = none", 0, Number.MAX_SAFE_INTEGER)),
-			window: maybe(orNull(choice("begins anew each", ["hour", "day"]))),
-			warn_at: maybe(decimal("share of the limit at which to warn (0.8)", 0, 1)),
-			on_breach: maybe(choice("what becomes of runs in flight (finish)", ["finish", "stop"])),
-			reserve: maybe(whole("what each run sets aside while it runs (1 of `runs`, else 0)", 0, Number.MAX_SAFE_INTEGER)),
-		},
+		params: { subject: SUBJECT, dim: DIMENSION, ...GRANT },
 		result: "{budget}",
 	}),
 	"budget.report": method<

@@ -3,11 +3,12 @@
 import type { Slung } from "../../contracts/intake.ts";
 import type { Manifest, RunEnd } from "../../contracts/scheduler.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
-import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
+import { type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
+import { CLAIM, RUN_END } from "../../core/schema/run.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
 import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
-import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type Ref, text, time, whole, word, words } from "../fields.ts";
+import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type Ref, text, whole, word, words } from "../fields.ts";
 
 export type AddDocument = Doc<
 	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string; jobs?: number[] }
@@ -31,7 +32,6 @@ export type WaitedJob = {
 const force = maybe(flag("override what may be overridden: caps of 0, an item in progress elsewhere, another repo's prefix"));
 const reason = maybe(text("why, for the record", 10_000));
 const act = <R = OneJob>(about: string, result = "{job}") => method<R>()({ role: "operator", about, params: { id: id() }, result });
-const token = whole("the run's token, from job.claim", 1, Number.MAX_SAFE_INTEGER);
 
 /** `ended`: blocked by the end of one of the cancelled jobs. */
 export type Cancelled = {
@@ -280,39 +280,19 @@ export const JOB_METHODS = {
 	"job.claim": method<Doc<{ claimed: ClaimedDocument[] }>>()({
 		role: "operator",
 		about: "For workers outside: takes the best startable jobs that carry only a payload.",
-		params: {
-			worker: word("who takes them"),
-			max: maybe(whole("at most so many (1)", 0, 1000)),
-			lanes: maybe(words("only of these lanes")),
-		},
+		params: { worker: CLAIM.worker, max: CLAIM.max, lanes: CLAIM.lanes },
 		result: "{claimed: [{job, spec, run: {token, …}}]}",
 	}),
 	"job.complete": openMethod<Omit<RunEnd, "job" | "until"> & { job: Ref; until?: Time | number }, Doc<EndedDocument>>("ending")({
 		role: "operator",
 		about: "For workers outside: a run has ended, this is how.",
-		params: {
-			job: id(),
-			token,
-			exit_kind: choice("how it ended", EXIT_KINDS),
-			exit_code: maybe(whole("its exit code", -2_147_483_648, 4_294_967_295)),
-			message: maybe(text("what went wrong")),
-			usage: maybe(object<Record<string, number>>("charges by dimension, as deltas: `{tokens, cost_micro}`")),
-			session: maybe(word("the agent's session, for the next run")),
-			until: maybe(time("rate_limited: when it may go on")),
-			retry_after_ms: maybe(whole("rate_limited: or after how long", 0, Number.MAX_SAFE_INTEGER)),
-			closed: maybe(text("rate_limited: the account needs a person; why")),
-			outage: maybe(flag("crashed: the provider was down; the account is held, no retry is burned")),
-			question: maybe(text("needs_human: what it asks")),
-			denied: maybe(words("tool calls that it was not allowed to make: twenty at most, and `and 40 more` as the last one")),
-			closing_question: maybe(text("completed: what its last words ask", 4000)),
-			fault: maybe(choice("launch_failed: the job itself is to blame, and no other job waits for it", ["job"])),
-		},
+		params: { ...RUN_END, job: id() },
 		result: "{job, status, retry_at}",
 	}),
 	"job.extend": method<Doc<{ cancel_requested: boolean; lease_until: Time | null }>>()({
 		role: "operator",
 		about: "For workers outside: keeps a run's lease, and tells whether it should stop.",
-		params: { job: id(), token },
+		params: { job: id(), token: RUN_END.token },
 		result: "{cancel_requested, lease_until}",
 	}),
 	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run" | "branch"; host?: string }>>()({

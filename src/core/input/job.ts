@@ -91,7 +91,7 @@ function readFields(input: Record<string, unknown>, at: At): { given: CheckedJob
 	for (const key in input) {
 		const row = ROWS.get(key);
 		const value = input[key];
-		if (row === undefined || value === undefined || (value === null && row.nullable)) continue;
+		if (row === undefined || value === undefined) continue;
 		const read = row.read(value, at(key));
 		given[key] = read;
 		if (SPEC.has(key)) spec[key] = read;
@@ -143,7 +143,7 @@ function jobOf(given: CheckedJob, kind: Job["kind"], config: Config, { now, forc
 	if (given.batch !== undefined) job.batch = given.batch;
 	if (given.owner !== undefined) job.owner = given.owner;
 	if (given.phase !== undefined) job.phase = given.phase;
-	if (given.deadline !== undefined) {
+	if (typeof given.deadline === "number") {
 		job.deadline = given.deadline;
 		if (job.deadline < runnable_at)
 			throw check.wrong(

@@ -106,27 +106,35 @@ export const shape = <const F extends Fields>(about: string, fields: F): Field<R
 /** Optional. */
 export const maybe = <Read, Given>(one: Field<Read, Given, true>): Field<Read, Given, false> => ({ ...one, needed: false });
 /** May be null. */
-export const orNull = <Read, Given>(one: Field<Read, Given, true>): Field<Read, Given | null, true> => ({ ...one, nullable: true });
+export const orNull = <Read, Given>(one: Field<Read, Given, true>): Field<Read | null, Given | null, true> => ({
+	...one,
+	read: (value, at) => (value === null ? null : one.read(value, at)),
+	nullable: true,
+});
 
 type Merged<T> = { -readonly [K in keyof T]: T[K] };
 type NeededKeys<F> = { [K in keyof F]: F[K] extends { needed: true } ? K : never }[keyof F];
 type ReadType<F> = F extends Field<infer Read, infer _Given> ? Read : never;
 export type GivenType<F> = F extends { readonly given?: infer Given } ? Exclude<Given, undefined> : never;
-type ReadOf<F> = Merged<
+export type ReadOf<F> = Merged<
 	{ [K in NeededKeys<F>]: ReadType<F[K]> } & { [K in keyof F as K extends NeededKeys<F> ? never : K]?: ReadType<F[K]> }
 >;
 type GivenOf<F> = Merged<
 	{ [K in NeededKeys<F>]: GivenType<F[K]> } & { [K in keyof F as K extends NeededKeys<F> ? never : K]?: GivenType<F[K]> }
 >;
 
-function fieldsReader<F extends Fields>(fields: F): Reader<ReadOf<F>> {
+/** Reads an object with exactly these fields. At "" they are named without a prefix, and the object itself is called `name`. */
+export function fieldsReader<F extends Fields>(fields: F, name = "it"): Reader<ReadOf<F>> {
 	const rows = Object.entries(fields);
 	const keys = Object.keys(fields);
 	return (value, at) => {
-		const given = check.record(value, at);
+		const given = check.record(value, at === "" ? name : at);
 		check.knownKeys(given, keys, at);
 		const own: Record<string, unknown> = {};
-		for (const [key, { needed, read }] of rows) if (needed || given[key] !== undefined) own[key] = read(given[key], `${at}.${key}`);
+		for (const [key, { needed, read }] of rows) {
+			const one = given[key];
+			if (needed || one !== undefined) own[key] = read(one, at === "" ? key : `${at}.${key}`);
+		}
 		return own as ReadOf<F>;
 	};
 }

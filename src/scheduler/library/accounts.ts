@@ -3,7 +3,6 @@
 import type { AccountView, Act, Scheduler } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { accountReasons, outagesOf } from "../../core/gates/holds.ts";
-import * as check from "../../core/input/check.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { type Hold, holdKey } from "../../core/limits-view.ts";
 import { type Outage, outageWords } from "../../core/outage.ts";
@@ -12,7 +11,6 @@ import { acquireCall, callsInUse, releaseCall } from "../limits/call-slots.ts";
 import { clearAccount } from "../operations/control.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { checkLimit } from "./input.ts";
 
 type Parts = { engine: Engine; run: <T>(task: Task<T>, act: Act | undefined) => Promise<T> };
 type Methods = Pick<Scheduler, "accounts" | "limit" | "clearAccount" | "acquireCall" | "releaseCall">;
@@ -24,29 +22,19 @@ export const accountMethods = ({ engine, run }: Parts): Methods => ({
 			for (const name of namesOf(tx)) views.push(viewOf(tx, name, yield* callsInUse(tx, name)));
 			return views;
 		}),
-	limit: async (account, report, act) => {
-		const name = check.label(account, "account");
-		const checked = checkLimit(report);
-		return run(function* (tx) {
-			mustKnow(tx, name);
-			limitAccount(tx, name, checked);
+	limit: async (account, report, act) =>
+		run(function* (tx) {
+			mustKnow(tx, account);
+			limitAccount(tx, account, report);
 			yield* [];
-		}, act);
-	},
-	clearAccount: async (account, act) => {
-		const name = check.label(account, "account");
-		return run((tx) => clearAccount(tx, name), act);
-	},
-	acquireCall: async (account, holder) => {
-		const name = check.label(account, "account");
-		const who = check.word(holder, "holder");
-		return engine.run((tx) => {
-			mustKnow(tx, name);
-			return acquireCall(tx, name, who);
-		});
-	},
-	releaseCall: async (account, holder) =>
-		engine.run((tx) => releaseCall(tx, check.label(account, "account"), check.word(holder, "holder"))),
+		}, act),
+	clearAccount: async (account, act) => run((tx) => clearAccount(tx, account), act),
+	acquireCall: async (account, holder) =>
+		engine.run((tx) => {
+			mustKnow(tx, account);
+			return acquireCall(tx, account, holder);
+		}),
+	releaseCall: async (account, holder) => engine.run((tx) => releaseCall(tx, account, holder)),
 });
 
 /** All accounts: those in the configuration, those with a hold, those in use, and the implicit ones of agents that have no account (named like the agent). */

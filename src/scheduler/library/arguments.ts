@@ -3,37 +3,49 @@
 // themselves: they are called often, or their arguments are too large to copy at once.)
 
 import type { Kernel, Scheduler } from "../../contracts/scheduler.ts";
+import { DENIED_MAX } from "../../core/agents/permissions/denied.ts";
 import * as check from "../../core/input/check.ts";
 import { exactPayload, readPayload } from "../../core/input/payload.ts";
 import { MERGE_STATUSES, STOP_KINDS } from "../../core/job.ts";
+import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
+import { type Fields, fieldsReader, type Reader } from "../../core/schema/field.ts";
+import { RUN_END } from "../../core/schema/run.ts";
 import { copy } from "../../core/text/copy.ts";
 import { checked } from "../kernel/input.ts";
 
-type Reader = (value: unknown) => unknown;
-type Fields = Record<string, (value: unknown, field: string) => unknown>;
+type Argument = (value: unknown) => unknown;
+type Readers = Record<string, Reader<unknown>>;
 
 const at =
-	(field: string, read: (value: unknown, field: string) => unknown): Reader =>
+	(field: string, read: Reader<unknown>): Argument =>
 	(value) =>
 		check.taking(field, () => read(value, field));
 const maybe =
-	(read: (value: unknown, field: string) => unknown) =>
-	(value: unknown, field: string): unknown =>
+	(read: Reader<unknown>): Reader<unknown> =>
+	(value, field) =>
 		value === undefined ? undefined : read(value, field);
 
-/** An object with these keys and no others, each read by its own rule. */
-const object =
-	(name: string, fields: Fields) =>
-	(value: unknown): Record<string, unknown> =>
-		check.taking(name, () => {
-			const given = check.record(value, name);
-			check.knownKeys(given, Object.keys(fields), "");
-			const own: Record<string, unknown> = {};
-			for (const [key, read] of Object.entries(fields)) if (given[key] !== undefined) own[key] = read(given[key], key);
-			return own;
-		});
+/** The keys of an object, each optional and read by its own rule. `prefix`: what errors put before a key. */
+function readKeys(given: Record<string, unknown>, readers: Readers, prefix: string): Record<string, unknown> {
+	check.knownKeys(given, Object.keys(readers), prefix);
+	const own: Record<string, unknown> = {};
+	for (const [key, read] of Object.entries(readers))
+		if (given[key] !== undefined) own[key] = read(given[key], prefix === "" ? key : `${prefix}.${key}`);
+	return own;
+}
+const keys =
+	(readers: Readers): Reader<Record<string, unknown>> =>
+	(value, field) =>
+		readKeys(check.record(value, field), readers, field);
+/** An argument that is an object; errors name its keys alone. */
+const object = (name: string, readers: Readers) => at(name, (value) => readKeys(check.record(value, name), readers, ""));
+/** An argument with the fields of a table. */
+function document(name: string, fields: Fields): Argument {
+	const read = fieldsReader(fields, name);
+	return at(name, (value) => read(value, ""));
+}
 const optional =
-	(read: Reader): Reader =>
+	(read: Argument): Argument =>
 	(value) =>
 		value === undefined || value === null ? undefined : read(value);
 
@@ -41,13 +53,36 @@ const text = (value: unknown, field: string) => check.text(value, field);
 const time = (value: unknown, field: string) => check.integer(value, field, 0, check.MAX_TIME);
 const whole = (min: number, max?: number) => (value: unknown, field: string) => check.integer(value, field, min, max);
 const id = at("id", whole(1));
-const run = object("run", { job: whole(1), token: whole(1) });
-const act = (more: Fields = {}) =>
+const ids = at("ids", (value, field) => [...new Set(check.list(value, field, 100_000).map((one) => check.integer(one, field, 1)))]);
+const run = document("run", { job: RUN_END.job, token: RUN_END.token });
+/** Only these two keys of it are read: the supervisor passes all that it knows of the run. */
+const itsRun = at("run", (value) => {
+	const { job, token } = (value ?? {}) as Record<string, unknown>;
+	return { job: check.integer(job, "job", 1), token: check.integer(token, "token", 1) };
+});
+const act = (more: Readers = {}) =>
 	optional(object("options", { by: check.word, reason: (value, field) => check.text(value, field, { max: 10_000 }), ...more }));
 const data = (value: unknown, field: string) => copy(check.json(check.record(value, field), field));
-const plain = (name: string): Reader => at(name, (value) => data(value, name));
+const plain = (name: string) => at(name, data);
 const word = (name: string) => at(name, check.word);
-const subject = word("subject");
+const label = (name: string) => at(name, check.label);
+const scope = optional(at("scope", keys({ lane: check.label, repo: check.label, batch: check.label, account: check.label })));
+const subject = at("subject", SUBJECT.read);
+const dim = at("dim", DIMENSION.read);
+
+/** A breaker belongs to one agent or one repo. */
+const breaker = at("of", (value, field) => {
+	const own = keys({ agent: check.label, repo: check.label })(value, field);
+	if (Object.keys(own).length !== 1) throw check.wrong(field, "give one agent or one repo");
+	return own;
+});
+
+/** What an answer grants. */
+const granted = keys({
+	permission: (value, field) => check.oneOf(value, ["edit", "full"], field),
+	allow: (value, field) =>
+		check.list(value, field, 10 * (DENIED_MAX + 1)).map((one, index) => check.text(one, `${field}[${index}]`, { max: 1000 })),
+});
 
 const found = at("found", (value) =>
 	check.list(value, "found").map((one, index) => {
@@ -90,7 +125,10 @@ const numbers = (value: unknown, field: string) =>
 
 const cycle = (value: unknown, field: string) => check.oneOf(value, ["now"], field);
 
-/** The arguments of each method, in order. */
+/** Is checked by its method, which reads it in the form that it is stored in. */
+const same = (value: unknown) => value;
+
+/** The arguments of each method, in order. Nothing behind this table checks them again. */
 const ARGUMENTS = {
 	arm: [word("trigger"), at("mark", (value, field) => check.text(value, field, { max: 100_000 }))],
 	disarm: [word("trigger")],
@@ -116,8 +154,15 @@ const ARGUMENTS = {
 		act(),
 	],
 	assigned: [at("host", maybe(check.label))],
+	beginWait: [itsRun, ids],
+	endWait: [itsRun, at("wait", whole(1))],
+	verdict: [itsRun, object("said", { verdict: same, text: same }), act()],
+	result: [itsRun, same, act()],
+	takeResults: [itsRun],
 	cancel: [id, act({ subtree: check.flag })],
+	cancelAll: [ids, act({ subtree: check.flag })],
 	retry: [id, act()],
+	retryAll: [ids, act()],
 	rerun: [id, act()],
 	promote: [id, act()],
 	demote: [id, act()],
@@ -125,9 +170,10 @@ const ARGUMENTS = {
 	runNow: [id, act({ force: check.flag })],
 	approve: [id, act()],
 	reject: [id, act()],
-	answer: [id, at("text", text), act({ grant: data })],
-	pause: [optional(plain("scope")), act({ until: time })],
-	resume: [optional(plain("scope")), act()],
+	answer: [id, at("text", text), act({ grant: granted })],
+	pause: [scope, act({ until: time })],
+	resume: [scope, act()],
+	closeBreaker: [breaker, act()],
 	clear: [act({ item: check.word })],
 	merged: [
 		id,
@@ -159,18 +205,18 @@ const ARGUMENTS = {
 	],
 	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
-	closeBatch: [at("name", check.label), act()],
+	closeBatch: [label("name"), act()],
 	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label, frozen: numbers }))],
 	plan: [optional(object("options", { max: whole(0, 1000), cycle, kinds: (value, field) => check.list(value, field) }))],
 	tick: [optional(object("options", { cycle }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
 	mark: [at("artifact", (value, field) => check.text(value, field, { max: 1000, lines: "one" })), act({ absent: check.flag })],
-	limit: [word("account"), object("report", { until: time, retry_after_ms: time, closed: text }), act()],
-	clearAccount: [word("account"), act()],
-	acquireCall: [word("account"), word("holder")],
-	releaseCall: [word("account"), word("holder")],
-	grant: [subject, word("dim"), plain("grant"), act()],
-	charge: [subject, word("dim"), at("amount", whole(-Number.MAX_SAFE_INTEGER))],
+	limit: [label("account"), object("report", { until: time, retry_after_ms: time, closed: text }), act()],
+	clearAccount: [label("account"), act()],
+	acquireCall: [label("account"), word("holder")],
+	releaseCall: [label("account"), word("holder")],
+	grant: [subject, dim, document("grant", GRANT), act()],
+	charge: [subject, dim, at("amount", whole(-Number.MAX_SAFE_INTEGER))],
 	ledgers: [at("subject", maybe(check.word))],
 	configure: [plain("config"), act({ more: data })],
 	gc: [optional(object("options", { days: (value, field) => check.number(value, field, 0, 100_000) }))],
@@ -181,15 +227,15 @@ const ARGUMENTS = {
 			value === null ? null : check.list(value, field).map((one, index) => check.label(one, `${field}[${index}]`)),
 		),
 	],
-	drain: [at("host", check.label), act({ stop: check.flag })],
-	undrain: [at("host", check.label), act()],
-	removeHost: [at("host", check.label), act()],
+	drain: [label("host"), act({ stop: check.flag })],
+	undrain: [label("host"), act()],
+	removeHost: [label("host"), act()],
 	identify: [word("name")],
-} satisfies Partial<Record<keyof Scheduler, Reader[]>>;
+} satisfies Partial<Record<keyof Scheduler, Argument[]>>;
 
 type Method = (...args: never[]) => Promise<unknown>;
 
-function guarded(method: Method, readers: readonly Reader[]): Method {
+function guarded(method: Method, readers: readonly Argument[]): Method {
 	return async (...args: unknown[]) => method(...(readers.map((read, index) => read(args[index])) as never[]));
 }
 
@@ -211,7 +257,7 @@ function kernelWithDoor(inner: Kernel): Kernel {
 		const own = copy(check.json(rest, "params", { max: 2_000_000 })) as Record<string, unknown>;
 		return payload === undefined || payload === null ? own : { ...own, payload: exactPayload(readPayload(payload, "payload")) };
 	};
-	const params: Reader = (value) => checked(() => (value === undefined ? {} : check.taking("params", () => read(value))));
+	const params: Argument = (value) => checked(() => (value === undefined ? {} : check.taking("params", () => read(value))));
 	const all = (group: object) =>
 		Object.fromEntries(Object.entries(group).map(([name, method]) => [name, guarded(method as Method, [params, act()])]));
 	const { agent, ledger, import: take, ...methods } = inner;

@@ -1,7 +1,6 @@
 // The library's methods that start work (claims, cycles by hand, the plan of a cycle), and those that hold it back: pauses and breakers.
 
 import type { Act, ClaimOptions, Scheduler } from "../../contracts/scheduler.ts";
-import * as check from "../../core/input/check.ts";
 import { closeBreaker } from "../limits/breakers.ts";
 import { openCycle } from "../limits/cycle.ts";
 import { beforeClaim, type Claimer, claim, handOut } from "../operations/claim.ts";
@@ -9,14 +8,14 @@ import * as control from "../operations/control.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { reportPass } from "../views/plan-report.ts";
-import { checkedBreaker, checkedScope, claimerOf } from "./input.ts";
+import { claimerOf } from "./input.ts";
 
 /** `mayClaim`: throws when this host has lost its name. */
 type Parts = { engine: Engine; hostName: string; mayClaim: (tx: Tx) => void };
 
 export function claimMethods({ engine, hostName, mayClaim }: Parts): Pick<Scheduler, "claim" | "runCycle" | "plan"> {
 	function claiming<T>(request: ClaimOptions, task: (tx: Tx, claimer: Claimer) => ReturnType<Task<T>>): Promise<T> {
-		const claimer = check.taking("claim", () => claimerOf(request));
+		const claimer = claimerOf(request);
 		return engine.run(
 			(tx) => {
 				if (claimer.host === hostName) mayClaim(tx);
@@ -47,16 +46,7 @@ export function claimMethods({ engine, hostName, mayClaim }: Parts): Pick<Schedu
 export const holdMethods = (
 	run: <T>(task: Task<T>, act: Act | undefined) => Promise<T>,
 ): Pick<Scheduler, "pause" | "resume" | "closeBreaker"> => ({
-	pause: async (scope = {}, act) => {
-		const key = checkedScope(scope);
-		return run((tx) => control.pause(tx, key, act?.reason ?? "", act?.until), act);
-	},
-	resume: async (scope = {}, act) => {
-		const key = checkedScope(scope);
-		return run((tx) => control.resume(tx, key), act);
-	},
-	closeBreaker: async (of, act) => {
-		const scope = check.taking("of", () => checkedBreaker(of));
-		return run((tx) => closeBreaker(tx, scope), act);
-	},
+	pause: async (scope = {}, act) => run((tx) => control.pause(tx, control.scopeKey(scope), act?.reason ?? "", act?.until), act),
+	resume: async (scope = {}, act) => run((tx) => control.resume(tx, control.scopeKey(scope)), act),
+	closeBreaker: async (of, act) => run((tx) => closeBreaker(tx, "agent" in of ? `agent:${of.agent}` : `repo:${of.repo}`), act),
 });

@@ -89,7 +89,7 @@ function methodsOf(
 	{ clock, host, hostName, settings, engine, fleet, waker, prober, questions, loop, stopListening }: Library,
 	options: Options,
 ) {
-	const run = <T>(task: Task<T>, act: Act | undefined, jobs: readonly number[] = []) => engine.run(task, { by: checkAct(act)?.by, jobs });
+	const run = <T>(task: Task<T>, act: Act | undefined, jobs: readonly number[] = []) => engine.run(task, { by: act?.by, jobs });
 	const config = settings.now;
 	const { lookFor } = prober;
 	const { agents } = options;
@@ -110,11 +110,9 @@ function methodsOf(
 		...viewMethods({ engine, clock, host, config, waker }),
 		watch: loop.watch,
 		observe: async (facts) => {
-			check.record(facts, "facts");
 			await engine.run((tx) => record(tx, { facts, counts: always }));
 		},
-		mark: async (artifact, act) =>
-			run((tx) => mark(tx, check.text(artifact, "artifact", { max: 1000, lines: "one" }), act?.absent ? "absent" : "present"), act),
+		mark: async (artifact, act) => run((tx) => mark(tx, artifact, act?.absent ? "absent" : "present"), act),
 		...accountMethods({ engine, run }),
 		...ledgerMethods({ engine, run }),
 		...settings.methods({

@@ -2,7 +2,6 @@
 
 import type { Clock } from "../../contracts/host.ts";
 import type { Act, CancelReport, Scheduler } from "../../contracts/scheduler.ts";
-import * as check from "../../core/input/check.ts";
 import { CANCEL_PIECE, cancel, clear, isOpenNote, LOOKED, notCancelled } from "../operations/cancel.ts";
 import { cancelMany, waitingJobs } from "../operations/cancel-many.ts";
 import * as control from "../operations/control.ts";
@@ -10,11 +9,8 @@ import { rewind, rewindAll } from "../operations/rewind.ts";
 import { forgetBefore } from "../operations/upkeep.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";
 import { closeBatch } from "../views/listings.ts";
-import { checkAct, checkGranted, checkIds } from "./input.ts";
 
 type Run = <T>(task: Task<T>, act: Act | undefined, jobs?: readonly number[]) => Promise<T>;
-
-const id = (value: unknown) => check.integer(value, "id", 1);
 
 /** The methods that end jobs: cancel, cancelAll, clear. */
 export function cancelMethods({
@@ -27,9 +23,9 @@ export function cancelMethods({
 	piece: number | undefined;
 }): Pick<Scheduler, "cancel" | "cancelAll" | "clear"> {
 	/** Resolves when the last waiting job has ended: what does not fit into one transaction is done by the next ones. */
-	async function together(ids: number[], act: (Act & { subtree?: boolean }) | undefined): Promise<CancelReport> {
+	async function together(ids: readonly number[], act: (Act & { subtree?: boolean }) | undefined): Promise<CancelReport> {
 		const what = { reason: act?.reason ?? "cancelled", subtree: act?.subtree === true, piece };
-		const inSlices = () => cancelMany(engine, ids, { ...what, by: checkAct(act)?.by });
+		const inSlices = () => cancelMany(engine, ids, { ...what, by: act?.by });
 		if (ids.length > LOOKED) return inSlices();
 		const once = await run((tx) => cancel(tx, ids, what), act, ids);
 		if (once === "too many") return inSlices();
@@ -41,14 +37,14 @@ export function cancelMethods({
 	}
 	return {
 		cancel: async (at, act) => {
-			const { cancelled, requested } = await together([id(at)], act);
+			const { cancelled, requested } = await together([at], act);
 			return { cancelled, requested };
 		},
-		cancelAll: async (at, act) => together(checkIds(at), act),
+		cancelAll: async (at, act) => together(at, act),
 		clear: async (act) => {
 			const once = await run((tx) => clear(tx, act?.item), act);
 			if (once !== "too many") return once;
-			const how = { reason: "cleared", subtree: false, piece, by: checkAct(act)?.by };
+			const how = { reason: "cleared", subtree: false, piece, by: act?.by };
 			return { cleared: (await cancelMany(engine, await waitingJobs(engine), how)).cancelled };
 		},
 	};
@@ -62,7 +58,7 @@ type Methods = Pick<
 
 export function jobMethods({ engine, run, clock, tick }: Parts): Methods {
 	const rewound = async (at: number, what: "downstream" | "alone", act: Act | undefined) =>
-		andRestarted(await run((tx) => rewind(tx, id(at), what), act, [id(at)]));
+		andRestarted(await run((tx) => rewind(tx, at, what), act, [at]));
 
 	async function andRestarted<T extends { reset: number[] }>(report: T): Promise<T & { restarted: number[] }> {
 		await tick();
@@ -74,29 +70,16 @@ export function jobMethods({ engine, run, clock, tick }: Parts): Methods {
 
 	return {
 		retry: async (at, act) => rewound(at, "downstream", act),
-		retryAll: async (at, act) => {
-			const wanted = checkIds(at);
-			return andRestarted(await run((tx) => rewindAll(tx, wanted), act, wanted));
-		},
+		retryAll: async (at, act) => andRestarted(await run((tx) => rewindAll(tx, at), act, at)),
 		rerun: async (at, act) => rewound(at, "alone", act),
-		promote: async (at, act) => run((tx) => control.promote(tx, id(at)), act, [id(at)]),
-		demote: async (at, act) => run((tx) => control.demote(tx, id(at)), act, [id(at)]),
-		priority: async (at, priority, act) => {
-			const wanted = check.integer(priority, "priority", -1_000_000, 1_000_000);
-			return run((tx) => control.prioritise(tx, id(at), wanted), act, [id(at)]);
-		},
-		runNow: async (at, act) => run((tx) => control.runNow(tx, id(at), act?.force ? "force" : "in_line"), act, [id(at)]),
-		approve: async (at, act) => run((tx) => control.approve(tx, id(at)), act, [id(at)]),
-		reject: async (at, act) => run((tx) => control.reject(tx, id(at), act?.reason ?? "rejected"), act, [id(at)]),
-		answer: async (at, text, act) => {
-			const said = check.text(text, "text");
-			const grant = act?.grant === undefined ? undefined : check.taking("grant", () => checkGranted(act.grant));
-			return run((tx) => control.answer(tx, id(at), said, grant), act, [id(at)]);
-		},
+		promote: async (at, act) => run((tx) => control.promote(tx, at), act, [at]),
+		demote: async (at, act) => run((tx) => control.demote(tx, at), act, [at]),
+		priority: async (at, priority, act) => run((tx) => control.prioritise(tx, at, priority), act, [at]),
+		runNow: async (at, act) => run((tx) => control.runNow(tx, at, act?.force ? "force" : "in_line"), act, [at]),
+		approve: async (at, act) => run((tx) => control.approve(tx, at), act, [at]),
+		reject: async (at, act) => run((tx) => control.reject(tx, at, act?.reason ?? "rejected"), act, [at]),
+		answer: async (at, text, act) => run((tx) => control.answer(tx, at, text, act?.grant), act, [at]),
 		closeBatch: async (name, act) => run((tx) => closeBatch(tx, name), act),
-		gc: async ({ days = 7 } = {}) => {
-			const before = clock.now() - check.number(days, "days", 0, 100_000) * 86_400_000;
-			return forgetBefore((task) => engine.run(task), before);
-		},
+		gc: async ({ days = 7 } = {}) => forgetBefore((task) => engine.run(task), clock.now() - days * 86_400_000),
 	};
 }

@@ -3,8 +3,7 @@
 import type { Act, Scheduler } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
-import * as check from "../../core/input/check.ts";
-import { isMerging, type Job, MERGE_STATUSES, type MergeReport, type MergeStatus } from "../../core/job.ts";
+import { isMerging, type Job, type MergeReport, type MergeStatus } from "../../core/job.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -12,15 +11,11 @@ import { continueLater } from "../waiting/continuation.ts";
 import { doubtProducts } from "../waiting/park.ts";
 
 type Parts = { engine: Engine; run: <T>(task: Task<T>, act: Act | undefined, jobs?: readonly number[]) => Promise<T> };
-const id = (value: unknown) => check.integer(value, "id", 1);
 
 export const mergeMethods = ({ engine, run }: Parts): Pick<Scheduler, "merged" | "mergeAgain" | "dropMerge"> => ({
-	merged: async (at, status, report) => {
-		const merge = check.oneOf(status, MERGE_STATUSES, "status");
-		return engine.run((tx) => merged(tx, id(at), merge, report), { jobs: [id(at)] });
-	},
-	mergeAgain: async (at, act) => run((tx) => mergeAgain(tx, id(at)), act, [id(at)]),
-	dropMerge: async (at, act) => run((tx) => dropMerge(tx, id(at), act?.reason), act, [id(at)]),
+	merged: async (at, status, report) => engine.run((tx) => merged(tx, at, status, report), { jobs: [at] }),
+	mergeAgain: async (at, act) => run((tx) => mergeAgain(tx, at), act, [at]),
+	dropMerge: async (at, act) => run((tx) => dropMerge(tx, at, act?.reason), act, [at]),
 });
 
 /** Records how the merge of a succeeded job went. Its dependents with policy `merged` are re-evaluated. */

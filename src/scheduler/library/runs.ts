@@ -9,7 +9,7 @@ import { sayResult, sayVerdict, takeResults } from "../operations/verdicts.ts";
 import { beginWait, endWait, endWaits } from "../operations/waits.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";
 import { promised } from "./add.ts";
-import { checkAct, checkEnding, checkIds } from "./input.ts";
+import { readEnding } from "./input.ts";
 
 type Parts = {
 	engine: Engine;
@@ -22,51 +22,35 @@ type Methods = Pick<
 >;
 
 export const runMethods = ({ engine, run, hostName }: Parts): Methods => ({
-	started: (at) => engine.run((tx) => started(tx, checkRun(at)), { jobs: [at.job] }),
-	answered: (at) => engine.run((tx) => answered(tx, checkRun(at)), { jobs: [at.job] }),
-	extend: (at) => engine.run((tx) => extend(tx, checkRun(at)), { jobs: [at.job] }),
+	started: (at) => engine.run((tx) => started(tx, at), { jobs: [at.job] }),
+	answered: (at) => engine.run((tx) => answered(tx, at), { jobs: [at.job] }),
+	extend: (at) => engine.run((tx) => extend(tx, at), { jobs: [at.job] }),
 	stop: (at, wanted, act) => run((tx) => stop(tx, at, wanted), act, [at.job]),
 	assigned: (name = hostName) => engine.look((tx) => assigned(tx, name)),
 	complete: (ending) =>
 		promised(() => {
-			check.taking("ending", () => checkEnding(ending));
-			return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
+			const own = readEnding(ending);
+			return engine.run((tx) => finish(tx, own), { jobs: [own.job], phase: "end" });
 		}),
 	recover: async (found, more = {}) => engine.run((tx) => recover(tx, more.host ?? hostName, found, more.reboot === true)),
-	beginWait: async (at, ids) => {
-		const wanted = checkIds(ids);
-		return engine.run((tx) => beginWait(tx, checkRun(at), wanted), { jobs: [checkRun(at).job] });
-	},
-	endWait: async (at, wait) => engine.run((tx) => endWait(tx, checkRun(at), check.integer(wait, "wait", 1)), { jobs: [checkRun(at).job] }),
+	beginWait: async (at, ids) => engine.run((tx) => beginWait(tx, at, ids), { jobs: [at.job] }),
+	endWait: async (at, wait) => engine.run((tx) => endWait(tx, at, wait), { jobs: [at.job] }),
 	endWaits: async (host = hostName) => engine.run((tx) => endWaits(tx, host)),
 });
 
 /** What a run says of itself: verdict, result, takeResults. */
 export const voiceMethods = (engine: Engine): Pick<Scheduler, "verdict" | "result" | "takeResults"> => {
-	const run = <T>(task: Task<T>, act: Act | undefined, job: number) => engine.run(task, { by: checkAct(act)?.by, jobs: [job] });
+	const run = <T>(task: Task<T>, act: Act | undefined, job: number) => engine.run(task, { by: act?.by, jobs: [job] });
 	return {
-		verdict: async (at, said, act) => {
-			const { job, token } = checkRun(at);
-			const given = check.record(said, "said");
-			check.knownKeys(given, ["verdict", "text"], "");
-			const word = readVerdict(given.verdict, given.text);
-			return run((tx) => sayVerdict(tx, { job, token }, word), act, job);
+		verdict: async (at, { verdict, text }, act) => {
+			const word = readVerdict(verdict, text);
+			return run((tx) => sayVerdict(tx, at, word), act, at.job);
 		},
 		result: async (at, value, act) => {
-			const { job, token } = checkRun(at);
 			const text = check.taking("result", () => readResult(value));
-			await run((tx) => sayResult(tx, { job, token }, text), act, job);
+			await run((tx) => sayResult(tx, at, text), act, at.job);
 			return { bytes: new TextEncoder().encode(text).length };
 		},
-		takeResults: async (at) => {
-			const { job, token } = checkRun(at);
-			return run((tx) => takeResults(tx, { job, token }), undefined, job);
-		},
+		takeResults: async (at) => run((tx) => takeResults(tx, at), undefined, at.job),
 	};
 };
-
-const checkRun = (run: { job: number; token: number }) =>
-	check.taking("run", () => ({
-		job: check.integer(run?.job, "job", 1),
-		token: check.integer(run?.token, "token", 1),
-	}));

@@ -4,7 +4,6 @@ import type { Clock, Host } from "../../contracts/host.ts";
 import type { EventRow, Scheduler } from "../../contracts/scheduler.ts";
 import { ask } from "../../contracts/store.ts";
 import type { Config } from "../../core/config.ts";
-import * as check from "../../core/input/check.ts";
 import { resultsFor } from "../operations/verdicts.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Engine } from "../transaction/group-commit.ts";
@@ -24,30 +23,28 @@ type Methods = Pick<
 	| ("locks" | "batches" | "artifacts" | "forecast" | "events" | "lastEvent")
 >;
 
-const id = (value: unknown) => check.integer(value, "id", 1);
-
 export const viewMethods = (parts: Parts): Methods => {
 	const { engine, clock, host, config } = parts;
 	return {
 		show: async (at) =>
 			engine.look(
 				function* (tx) {
-					return yield* look.viewJob(tx, yield* mustFind(tx, id(at)));
+					return yield* look.viewJob(tx, yield* mustFind(tx, at));
 				},
-				{ jobs: [id(at)] },
+				{ jobs: [at] },
 			),
 		list: async (filter = {}) => engine.look((tx) => look.list(tx, filter)),
 		why: async (at) =>
 			engine.look(
 				function* (tx) {
-					return { ...(yield* look.why(tx, id(at))), results: yield* resultsFor(tx, id(at)) };
+					return { ...(yield* look.why(tx, at)), results: yield* resultsFor(tx, at) };
 				},
-				{ jobs: [id(at)] },
+				{ jobs: [at] },
 			),
 		history: async (at) =>
 			engine.look(function* (tx) {
-				yield* mustFind(tx, id(at));
-				return yield* ask({ read: "history", job: id(at) });
+				yield* mustFind(tx, at);
+				return yield* ask({ read: "history", job: at });
 			}),
 		graph: async (filter = {}) => readGraph((task) => engine.look(task), filter),
 		find: async (name) => engine.look((tx) => registers.find(tx, name)),
@@ -62,7 +59,7 @@ export const viewMethods = (parts: Parts): Methods => {
 };
 
 async function* events({ engine, waker, config, host }: Parts, since: number): AsyncGenerator<EventRow> {
-	let last = check.integer(since, "since", 0);
+	let last = since;
 	while (!waker.closed) {
 		const heard = waker.next(config().poll_interval_ms, host);
 		const some = await engine.look(() => ask({ read: "events", since: last, limit: EVENTS_READ }));
