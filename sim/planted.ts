@@ -16,7 +16,7 @@ import { plant, readEngine } from "./planted/plant.ts";
 const DIST = dirname(dirname(fileURLToPath(import.meta.url)));
 const ROOT = dirname(DIST);
 
-const engine = readEngine(join(DIST, "src"));
+const engine = readEngine(join(DIST, "src"), join(ROOT, "src"));
 
 /** A copy of the build with these texts in it. */
 function copyWith(texts: ReadonlyMap<string, string>): string {

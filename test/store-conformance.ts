@@ -15,7 +15,7 @@ import {
 import type { EventRow } from "../src/core/event.ts";
 import { type Job, POLICIES, type Status, TERMINAL, WAITING } from "../src/core/job.ts";
 import type { Parked } from "../src/core/parked.ts";
-import type { ReadyJob } from "../src/core/plan.ts";
+import type { ReadyJob } from "../src/core/planning/ready-rows.ts";
 import { makeJob } from "./make/job.ts";
 import { isLong } from "./make/long.ts";
 

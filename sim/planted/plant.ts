@@ -5,7 +5,7 @@
 //
 // `plantedBug` (hunt.ts) gives the right function back, unless the bug of that place is switched on: so all bugs are in one engine, and one at a time is on.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseAst } from "vitest/node";
@@ -23,9 +23,11 @@ const planted = (place: string, right: string) => `globalThis.plantedBug(${JSON.
 /** The built files of the engine, by their path below `folder`. */
 export type Engine = { folder: string; texts: ReadonlyMap<string, string> };
 
-export function readEngine(folder: string): Engine {
+/** `sources`: the folder it was built from. What was built from a source that has been moved since stays in `folder`, and is not of the engine. */
+export function readEngine(folder: string, sources?: string): Engine {
+	const isBuilt = (path: string) => sources === undefined || existsSync(join(sources, `${path.slice(0, -3)}.ts`));
 	const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
-		(path) => path.endsWith(".js") && !path.endsWith(".test.js"),
+		(path) => path.endsWith(".js") && !path.endsWith(".test.js") && isBuilt(path),
 	);
 	return { folder, texts: new Map(paths.map((path) => [path, readFileSync(join(folder, path), "utf8")])) };
 }

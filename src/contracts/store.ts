@@ -10,7 +10,7 @@ import { SluiceError } from "../core/errors.ts";
 import type { EventRow } from "../core/event.ts";
 import type { ExitKind, Job, JobSpec, Policy, Status } from "../core/job.ts";
 import type { Parked } from "../core/parked.ts";
-import type { ReadyJob } from "../core/plan.ts";
+import type { ReadyJob } from "../core/planning/ready-rows.ts";
 
 /** A job's document and the columns it is indexed by. `line`: what the job is parked on (core/parked.ts); `ready_at` is set only if it is ready. */
 export type JobRow = {

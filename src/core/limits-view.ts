@@ -101,3 +101,23 @@ export type LimitsView = {
 	/** Number of starts so far: every nth is an overdue turn. */
 	starts: number;
 };
+
+/** Limits whose counts a plan changes as it picks. */
+export type LimitsCopy = LimitsView & { usage: Map<string, number> };
+
+export function copyLimits({
+	now,
+	config,
+	holds,
+	ledgers,
+	hosts,
+	usage,
+	host,
+	last_cycle_at,
+	cycle_left,
+	last_start_at,
+	starts,
+}: LimitsView): LimitsCopy {
+	const copy = { now, config, holds, ledgers, hosts, usage: new Map(usage), last_cycle_at, cycle_left, last_start_at, starts };
+	return host === undefined ? copy : { ...copy, host };
+}

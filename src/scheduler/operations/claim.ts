@@ -13,7 +13,8 @@ import { drop, type Job, type Run } from "../../core/job.ts";
 import { holdKey, type LimitsView } from "../../core/limits-view.ts";
 import { priorityAt } from "../../core/order.ts";
 import { READY } from "../../core/parked.ts";
-import { overdueBy, plan, type ReadyJob } from "../../core/plan.ts";
+import { overdueBy, type PlannedStart, plan, type ReadyBucket, reachOf } from "../../core/planning/plan.ts";
+import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { carriedOver } from "../../core/runs/verdict.ts";
 import { copy } from "../../core/text/copy.ts";
@@ -55,7 +56,7 @@ export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
 };
 
 export function* claim(tx: Tx, claimer: Claimer): Op<Claimed[]> {
-	return yield* handOut(tx, yield* dispatch(tx, claimer, startPicked(tx, claimer)));
+	return yield* handOut(tx, yield* dispatch(tx, claimer));
 }
 
 /** Returns the started jobs with their specs. A job whose spec cannot be used ends as failed; the other jobs are still handed out. */
@@ -106,38 +107,70 @@ function bucketsFor(tx: Tx, { kinds, lanes }: Claimer): Bucket[] {
 	return found;
 }
 
-/** Drives the planner: reads heads for it and offers each pick to `attempt`. */
-export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, head: ReadyJob) => Op<Job | undefined>): Op<Job[]> {
-	const { config } = tx;
+/** Plans, starts what was planned, and plans again from what is ready then, until as many jobs as wanted have started or no plan has more. */
+export function* dispatch(tx: Tx, claimer: Claimer): Op<Job[]> {
 	const world = tx.world(claimer.host);
 	const kernel = claimer.kernel !== undefined;
 	if (!kernel && isCancelling(tx)) return [];
 	const want = wanted(tx, claimer, world);
 	if (want === 0) return [];
-	const found = bucketsFor(tx, claimer);
-	const buckets = kernel && !claimer.kernel?.admission ? found.map(withoutOwner) : found;
-	const reach = kernel ? 0 : config.order.age_boost_max;
-	const jobs: Job[] = [];
+	const buckets = bucketsFor(tx, claimer);
+	const started: Job[] = [];
 	const room = kernel ? want : Math.min(want, freeOn(claimer.host, world));
-	const planner = plan(() => world, buckets, want);
-	let step = planner.next();
-	while (!step.done) {
-		const request = step.value;
-		const real = tx.memory.buckets.get(request.bucket.id) ?? request.bucket;
-		if (request.ask === "heads") step = planner.next(yield* tx.window(real).heads(real, reach));
-		else if (request.ask === "oldest") step = planner.next(yield* tx.window(real).oldest(real, request.by));
-		else {
-			yield* lookAhead(tx, tx.window(real), request.head.id, Math.max(1, room - jobs.length));
-			const job = yield* attempt(real, request.head);
-			if (job) jobs.push(job);
-			if (request.bucket !== real) request.bucket.ready = real.ready;
-			step = planner.next(job?.locks ? "with_locks" : job !== undefined);
-		}
+	// After a start that did not go as planned, one start is planned, then twice as many each time: what follows such a start in a plan is planned in vain.
+	for (let ahead = want; started.length < want; ) {
+		const view = { limits: world, buckets: readyIn(tx, buckets, claimer) };
+		const { picks, next } = plan(view, Math.min(ahead, want - started.length));
+		const went = yield* startAll(tx, claimer, picks, { started, room });
+		ahead = went ? 2 * ahead : 1;
+		if (!went || next === "replan") continue;
+		if (next === "done") break;
+		yield* readRows(tx, next, world);
 	}
-	if (kernel) return jobs;
-	if (jobs.length > 0) tx.setPace({ last_start_at: tx.now, last_dispatch_at: tx.now });
-	drawOnCycle(tx, jobs.length);
-	return jobs;
+	if (kernel) return started;
+	if (started.length > 0) tx.setPace({ last_start_at: tx.now, last_dispatch_at: tx.now });
+	drawOnCycle(tx, started.length);
+	return started;
+}
+
+/** The kernel preset's `admission_check: false` ignores the ledgers of the owner. */
+function readyIn(tx: Tx, buckets: readonly Bucket[], { kernel }: Claimer): ReadyBucket[] {
+	return buckets.map((bucket) => ({ bucket: kernel?.admission === false ? withoutOwner(bucket) : bucket, rows: tx.window(bucket) }));
+}
+
+function withoutOwner(bucket: Bucket): Bucket {
+	const { owner: _owner, ...rest } = bucket;
+	return rest;
+}
+
+function* readRows(tx: Tx, { read, of }: { read: "heads" | "oldest"; of: readonly Bucket[] }, limits: LimitsView): Op<void> {
+	for (const planned of of) {
+		const bucket = tx.memory.buckets.get(planned.id) ?? planned;
+		if (read === "heads") yield* tx.window(bucket).heads(bucket, reachOf(bucket, limits));
+		else yield* tx.window(bucket).oldest(bucket, overdueBy(limits));
+	}
+}
+
+/**
+ * Starts the picks in their order. False once a start does not go as planned: the limits or the job's own gates refuse it, or more has become ready or ceased
+ * to be than the job itself (its locks may park other jobs).
+ */
+function* startAll(tx: Tx, claimer: Claimer, picks: readonly PlannedStart[], pass: { started: Job[]; room: number }): Op<boolean> {
+	const world = tx.world(claimer.host);
+	for (const [index, { bucket: planned, head }] of picks.entries()) {
+		// Starts use more than a plan counts: budgets, probes, the spacing after a rate limit. The first pick was planned with the limits as they are.
+		if (index > 0 && shut(planned, world)) return false;
+		const bucket = tx.memory.buckets.get(planned.id) ?? planned;
+		yield* lookAhead(tx, tx.window(bucket), head.id, Math.max(1, pass.room - pass.started.length));
+		const moves = tx.memory.readyMoves;
+		const job = yield* tryStart(tx, bucket, head, claimer);
+		// The next pick sees which jobs can still take the locks that this one took.
+		if (!tx.work.isEmpty) yield* drain(tx);
+		if (!job) return false;
+		pass.started.push(job);
+		if (tx.memory.readyMoves !== moves + 1) return false;
+	}
+	return true;
 }
 
 /** The most jobs this cycle may start, before any cap. */
@@ -204,12 +237,6 @@ function* lookAhead(tx: Tx, window: Window, id: number, count: number): Op<void>
 	const ids = window.upcoming(id, Math.max(count, LOOK_AHEAD));
 	yield* tx.load(ids);
 	yield* fetchLocks(tx, lockKeys(tx, ids));
-}
-
-/** The kernel preset's `admission_check: false` ignores the ledgers of the owner. The copy keeps the bucket's number. */
-function withoutOwner(bucket: Bucket): Bucket {
-	const { owner: _owner, ...rest } = bucket;
-	return rest;
 }
 
 /** Checks the plan again when it is carried out: the job's own gates decide once more. */
@@ -325,12 +352,3 @@ function stagger(tx: Tx, account: string): void {
 	const hold = tx.memory.holds.get(key);
 	if (hold?.kind === "rate_limited") tx.put("hold", key, { ...hold, next_at: tx.now + tx.config.rate_limit.stagger_ms });
 }
-
-/** The `attempt` of a claim. A dry run uses it too, in a transaction that is rolled back. */
-export const startPicked = (tx: Tx, claimer: Claimer) =>
-	function* (bucket: Bucket, head: ReadyJob): Op<Job | undefined> {
-		const job = yield* tryStart(tx, bucket, head, claimer);
-		// The next pick sees which jobs can still take the locks that this one took.
-		if (!tx.work.isEmpty) yield* drain(tx);
-		return job;
-	};

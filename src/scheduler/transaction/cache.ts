@@ -57,6 +57,8 @@ export class Memory {
 	readonly rivals = new Map<string, Rivals>();
 	/** Ready jobs that count towards queue limits: all but kernel entries and jobs of an apply that is still coming in. */
 	ready = 0;
+	/** How often a job became ready or ceased to be. */
+	readyMoves = 0;
 	/** No job is due before this; null: no job is due at any time; undefined: not known, ask the store. */
 	nextDue: number | null | undefined;
 	private readonly records = new Map<RecordKind, Map<string, unknown>>();
@@ -75,6 +77,13 @@ export class Memory {
 		for (const [kind, key, value] of rows) memory.remember(kind, key, value as RecordMap[typeof kind]);
 		memory.countReady();
 		return memory;
+	}
+
+	/** A job becomes ready, or is ready no longer. */
+	moveReady(bucket: Bucket, by: 1 | -1): void {
+		this.readyMoves++;
+		bucket.ready += by;
+		if (bucket.stage === undefined && queuePolicy(bucket.kind).isCounted) this.ready += by;
 	}
 
 	countReady(): void {

@@ -9,7 +9,7 @@ import { type JobFacts, noFacts } from "../../core/gates/gate.ts";
 import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
 import { READY } from "../../core/parked.ts";
-import type { ReadyJob } from "../../core/plan.ts";
+import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { LockLines } from "../waiting/lock-waiters.ts";
 import { Window } from "../waiting/ready-queue.ts";
@@ -232,20 +232,16 @@ export class Tx {
 			bucket = this.bucketFor(job);
 			job.bucket = bucket.id;
 		}
-		bucket.ready++;
+		if (bucket.stage === undefined) this.stirred = true;
+		this.memory.moveReady(bucket, 1);
 		this.counters.bucket.add(bucket.id);
-		if (bucket.stage === undefined) {
-			this.stirred = true;
-			if (queuePolicy(bucket.kind).isCounted) this.memory.ready++;
-		}
 		this.window(bucket).enter(this.headOf(job));
 	}
 
 	leave(job: Job): void {
 		const bucket = this.memory.buckets.get(job.bucket);
 		assert(bucket && bucket.ready > 0, () => `job ${job.id} leaves bucket ${job.bucket}, which has none ready`);
-		bucket.ready--;
-		if (bucket.stage === undefined && queuePolicy(bucket.kind).isCounted) this.memory.ready--;
+		this.memory.moveReady(bucket, -1);
 		this.window(bucket).leave(this.headOf(job));
 		this.counters.bucket.add(bucket.id);
 	}

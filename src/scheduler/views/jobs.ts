@@ -13,7 +13,7 @@ import { HOLD_KINDS, type Hold } from "../../core/limits-view.ts";
 import { ageBoost, depthOf, type QueueOrder } from "../../core/order.ts";
 import { outageWords } from "../../core/outage.ts";
 import { READY } from "../../core/parked.ts";
-import type { ReadyJob } from "../../core/plan.ts";
+import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { copy } from "../../core/text/copy.ts";
 import { kernelCounts } from "../kernel/queue.ts";

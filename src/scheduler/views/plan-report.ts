@@ -11,10 +11,10 @@ import { askPace } from "../../core/gates/pace.ts";
 import { stamp } from "../../core/gates/time.ts";
 import type { Job } from "../../core/job.ts";
 import { READY } from "../../core/parked.ts";
-import { boundOf } from "../../core/plan.ts";
+import { boundOf } from "../../core/planning/bound.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { hasCycles } from "../limits/cycle.ts";
-import { type Claimer, dispatch, startPicked } from "../operations/claim.ts";
+import { type Claimer, dispatch } from "../operations/claim.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { FOR_WORKERS } from "./jobs.ts";
 
@@ -32,7 +32,7 @@ export function* reportPass(tx: Tx, claimer: Claimer): Op<{ jobs: Job[]; report:
 	const batch = tx.config.batch_size > 0 && !isDirect(tx.config) ? tx.config.batch_size : Number.POSITIVE_INFINITY;
 	const paused = pausedReason("all", world) !== undefined;
 	const refusals = askPace(world) ?? [];
-	const jobs = yield* dispatch(tx, claimer, startPicked(tx, claimer));
+	const jobs = yield* dispatch(tx, claimer);
 	const spaced = spacing(tx, claimer, jobs.length);
 	const skipped: PlanReport["skipped"] = [];
 	for (const bucket of tx.memory.buckets.values()) {

@@ -4,7 +4,7 @@
 import { ask, type Op, type Replies } from "../../contracts/store.ts";
 import type { Job, Lock } from "../../core/job.ts";
 import { onLock, type Parked } from "../../core/parked.ts";
-import type { ReadyJob } from "../../core/plan.ts";
+import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import type { Memory, Rivals } from "../transaction/cache.ts";
 import type { Tx } from "../transaction/tx.ts";
 import type { Waiter } from "./lock-waiters.ts";

@@ -3,7 +3,7 @@
 
 import type { Job } from "../../core/job.ts";
 import type { Parked } from "../../core/parked.ts";
-import type { ReadyJob } from "../../core/plan.ts";
+import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 
 export type Waiter = { bucket: number; head: ReadyJob };
 

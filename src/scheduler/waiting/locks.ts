@@ -10,7 +10,7 @@ import { obstacle } from "../../core/gates/locks.ts";
 import { isWaiting, type Job, type Lock, type LockMode } from "../../core/job.ts";
 import { priorityAt } from "../../core/order.ts";
 import { isOnBatch, isOnLock, onLock, type Parked, READY } from "../../core/parked.ts";
-import type { ReadyJob } from "../../core/plan.ts";
+import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { continueLater } from "./continuation.ts";
 import { lockStates } from "./gate-facts.ts";

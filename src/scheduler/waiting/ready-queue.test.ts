@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Op, StoreRead } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
-import type { ReadyJob } from "../../core/plan.ts";
+import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import { MANY, Window } from "./ready-queue.ts";
 
 const inOrder = (a: ReadyJob, b: ReadyJob) => b.rank - a.rank || b.level - a.level || a.age_at - b.age_at || a.id - b.id;

@@ -3,7 +3,7 @@
 import { ask, type Op } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
 import { READY } from "../../core/parked.ts";
-import type { ReadyJob } from "../../core/plan.ts";
+import { headsOf, isMissing, NONE_TAKEN, oldestOf, type ReadyJob, type ReadyRows } from "../../core/planning/ready-rows.ts";
 
 /** Rows fetched in one read; a level is refilled when its rows are used up. */
 const ROWS = 128;
@@ -24,15 +24,15 @@ export type Tally = {
 export const MANY = 1000;
 const tallyKey = (head: { rank: number; level: number }) => `${head.rank}/${head.level}`;
 
-export class Window {
+export class Window implements ReadyRows {
 	private readonly tallies = new Map<string, Tally>();
 	/** Highest first, without gaps down to the lowest one here; `complete`: there are no levels below it. */
-	private levels: Level[] = [];
-	private complete: boolean;
+	levels: Level[] = [];
+	complete: boolean;
 	/** The jobs that have been ready longest, once `oldest` had to read them; `complete`: these are all. */
-	private elders: Elders | undefined;
+	elders: Elders | undefined;
 	/** No job of the bucket has been ready since before this moment; undefined: not known. */
-	private since: number | undefined;
+	since: number | undefined;
 
 	/** `empty`: the bucket has no ready jobs. */
 	constructor(known?: "empty") {
@@ -40,69 +40,30 @@ export class Window {
 		if (known === "empty") this.since = Number.POSITIVE_INFINITY;
 	}
 
-	/**
-	 * The heads that could be dispatched first: that of the highest promoted level, and of the jobs that are not promoted those of all levels within reach of the
-	 * age boost.
-	 */
+	/** Reads until the heads are known. */
 	*heads(bucket: Bucket, reach: number): Op<ReadyJob[]> {
-		const only = this.levels.length === 1 && this.complete ? this.levels[0] : undefined;
-		const next = only?.rows[only.next];
-		if (next) return [next];
 		for (;;) {
 			while (this.levels.length > 0 && isEmpty(this.levels[0] as Level)) this.levels.shift();
-			const top = this.levels[0];
-			if (!top) {
-				if (this.complete || bucket.ready === 0) return [];
-				yield* this.fetch(bucket, undefined);
-				continue;
-			}
-			if (top.next >= top.rows.length) {
-				yield* this.refill(bucket, top);
-				continue;
-			}
-			const found: ReadyJob[] = [];
-			let short = false;
-			const plain = this.levels.find((level) => level.rank <= 0 && !isEmpty(level));
-			for (const level of this.levels) {
-				if (level.rank > 0 ? level !== top : !plain || level.rank !== plain.rank || level.level < plain.level - reach) continue;
-				if (isEmpty(level)) continue;
-				if (level.next >= level.rows.length) {
-					yield* this.refill(bucket, level);
-					short = true;
-					break;
-				}
-				found.push(level.rows[level.next] as ReadyJob);
-			}
-			if (short) continue;
-			const lowest = this.levels[this.levels.length - 1] as Level;
-			const far = plain && (lowest.rank < plain.rank || lowest.level < plain.level - reach);
-			if (!this.complete && !far) {
-				yield* this.fetch(bucket, lowest);
-				continue;
-			}
-			return found;
+			const heads = headsOf<Level>(this, reach, bucket.ready, NONE_TAKEN);
+			if (!isMissing(heads)) return heads;
+			if (heads.read === "level") yield* this.refill(bucket, heads.level);
+			else if (heads.read === "lower") yield* this.fetch(bucket, heads.below);
 		}
 	}
 
 	/**
-	 * The job that has been ready longest, if it has been so since `by`. Mostly there is none, and `since` says so without a read. Fetches several rows at once,
-	 * because each read first flushes the transaction's changes.
+	 * Reads until the job that has been ready longest is known, or that none has been ready since `by`. Fetches several rows at once, because each read first flushes
+	 * the transaction's changes; but at first one row alone, which mostly says that no job is overdue.
 	 */
 	*oldest(bucket: Bucket, by: number): Op<ReadyJob | undefined> {
-		if (by === Number.NEGATIVE_INFINITY || (this.since !== undefined && this.since > by)) return undefined;
-		if (this.since === undefined) {
-			this.since = (yield* ask({ read: "oldest", bucket: bucket.id, limit: 1 }))[0]?.ready_at ?? Number.POSITIVE_INFINITY;
-			if (this.since > by) return undefined;
+		for (;;) {
+			const oldest = oldestOf(this, by, NONE_TAKEN);
+			if (!isMissing(oldest)) return oldest;
+			const limit = this.since === undefined ? 1 : ROWS;
+			const rows = yield* ask({ read: "oldest", bucket: bucket.id, limit });
+			if (limit === ROWS) this.elders = { rows, next: 0, complete: rows.length < ROWS };
+			this.since = rows[0]?.ready_at ?? Number.POSITIVE_INFINITY;
 		}
-		const known = this.elders;
-		if (!known || (!known.complete && known.next >= known.rows.length)) {
-			const rows = yield* ask({ read: "oldest", bucket: bucket.id, limit: ROWS });
-			this.elders = { rows, next: 0, complete: rows.length < ROWS };
-		}
-		const { rows, next } = this.elders as Elders;
-		const first = rows[next];
-		this.since = first?.ready_at ?? Number.POSITIVE_INFINITY;
-		return this.since > by ? undefined : first;
 	}
 
 	/** The first job of the best level, if known. */
