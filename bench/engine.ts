@@ -3,7 +3,7 @@
 import { type ConfigInput, openScheduler, type Scheduler } from "../src/index.ts";
 
 /** The default order (ageing, depth, overdue share) and a deferred mode whose caps are counted at each claim; only out of the way. */
-const CONFIG: ConfigInput = { max_concurrent: 10_000, safety_cap: 0 };
+export const CONFIG: ConfigInput = { max_concurrent: 10_000, safety_cap: 0 };
 
 export const openEngine = (path: string): Promise<Scheduler> => openScheduler({ path, config: CONFIG, by: "bench" });
 

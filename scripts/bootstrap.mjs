@@ -19,6 +19,7 @@ const PROGRAMS = {
 	"sim-planted": "dist/sim/planted.js",
 	"sim-night": "dist/sim/night/main.js",
 	bench: "dist/bench/main.js",
+	"bench-compare": "dist/bench/compare.js",
 	chaos: "dist/chaos/main.js",
 	"chaos-fleet": "dist/chaos/fleet/main.js",
 	measure: "dist/scripts/measure.js",
