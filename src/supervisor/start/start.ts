@@ -3,14 +3,14 @@
 
 import { troubleOf } from "../../contracts/disk.ts";
 import type { Claimed, ResultView } from "../../contracts/scheduler.ts";
-import type { EnteredWorkspace, Workspaces } from "../../contracts/workspace.ts";
+import type { EnteredWorkspace } from "../../contracts/workspace.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { placesIn } from "../../core/recipes/after-result.ts";
 import { agentOf, enlistAgent, recordOf } from "../agent.ts";
-import { expectStart, isOvertaken, type ProgramFound, type SupervisorContext } from "../context.ts";
+import { expectStart, isOvertaken, type SupervisorContext } from "../context.ts";
 import { launchFailed, see, withdraw } from "../end/end.ts";
 import { enlist, folderOf, type LiveRun } from "../run.ts";
-import { type PreparedStart, prepare } from "./prepare.ts";
+import { type PreparedStart, prepare, type StartInput } from "./prepare.ts";
 import { beforeOf, priorOf } from "./prior.ts";
 
 /** After this long without a start, a hand-over counts as failed: the launcher died with it, or the disk refuses the marker. */
@@ -32,108 +32,88 @@ export function startRun(
 	run.handOvers = (earlier?.handOvers ?? 0) + 1;
 	context.live.add(run);
 	setClocks(context, run, claimed, 0);
-	const settings = context.settings();
-	const ours = { socket: context.socket, home: context.home ?? null, tag: context.secret(TAG_BYTES) };
-	const given = { run: run.id, dir: run.dir, token: run.secret, ...ours };
 	try {
 		if (context.disk.makeFolder(run.dir) === "there" && earlier === null) setAside(context, run);
 	} catch (error) {
 		launchFailed(context, run, `the run's folder could not be made: ${troubleOf(error)}`);
 		return run;
 	}
-	const prepared = (results: ResultView[]) => {
-		const prior = priorOf(context, run, claimed.job);
-		const before = run.kind === "agent" ? beforeOf(context, run) : null;
-		const known = { prior, before, results };
-		if (run.housed && context.workspaces)
-			enter(context, run, claimed, (place) => go(context, run, claimed, prepare(claimed, settings, given, { ...known, place })));
-		else go(context, run, claimed, prepare(claimed, settings, given, known));
-	};
-	const asksForResults = placesIn(claimed.spec.prompt ?? "").length > 0;
-	const begin = () => (asksForResults ? withResults(context, run, prepared) : prepared([]));
-	const { job } = claimed;
-	const isSettled = job.item === undefined && job.pinned_head === undefined;
-	const confirmed = () => (isSettled || !context.confirm ? begin() : whenConfirmed(context, run, context.confirm(job), begin));
-	const last = { job: run.job, attempt: run.attempt - 1 };
-	if (context.bringPrior && last.attempt > 0 && context.disk.changedAt(folderOf(context, last.job, last.attempt)) === null)
-		whenBrought(context, run, context.bringPrior(last), confirmed);
-	else confirmed();
+	const ours = { socket: context.socket, home: context.home ?? null, tag: context.secret(TAG_BYTES) };
+	const given = { run: run.id, dir: run.dir, token: run.secret, ...ours };
+	prepareAndLaunch(context, run, claimed, given).catch((error) =>
+		context.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }),
+	);
 	return run;
 }
 
-/** Fetches the prior run's output from another host first. If the run is stopped meanwhile, the stop makes the start marker, and nothing is started. */
-function whenBrought(context: SupervisorContext, run: LiveRun, bringing: Promise<void>, begin: () => void): void {
-	run.entering = true;
-	bringing
-		.then(() => {
-			run.entering = false;
-			run.launchedAt = context.clock.monotonic();
-			if (!context.closed && context.live.get(run.id) === run && run.stage === "launching" && run.stop === null) begin();
-		})
-		.catch((error) => context.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
-}
-
-/** Reads the predecessors' results for the prompt first. */
-function withResults(context: SupervisorContext, run: LiveRun, then: (results: ResultView[]) => void): void {
-	run.entering = true;
-	context.scheduler
-		.takeResults(run)
-		.then((results) => {
-			run.entering = false;
-			run.launchedAt = context.clock.monotonic();
-			if (!context.closed && context.live.get(run.id) === run && run.stage === "launching" && run.stop === null) then(results);
-		})
-		.catch((error) => {
-			context.log.error("the results that a prompt asks for could not be read", { run: run.id, error: troubleOf(error) });
-			run.entering = false;
-			if (!context.closed && !isOvertaken(error) && context.live.get(run.id) === run && run.stage === "launching")
-				launchFailed(context, run, `the results that its prompt asks for could not be read: ${troubleOf(error)}`);
-		});
-}
-
 /**
- * Checks item and pinned head again first, because the gates did so some seconds ago. If the item was closed or put off since, or the head has moved, the
- * job goes back to waiting, and the attempt does not count as a failure.
+ * Fetches what the run needs, step by step, then hands it to the launcher; in the same turn if it needs nothing. If the run is stopped meanwhile, the stop
+ * makes the start marker, and nothing is started.
  */
-function whenConfirmed(context: SupervisorContext, run: LiveRun, confirming: Promise<string | null>, begin: () => void): void {
-	run.entering = true;
-	confirming
-		.then((refused) => {
-			run.entering = false;
-			run.launchedAt = context.clock.monotonic();
-			if (context.closed || context.live.get(run.id) !== run || run.stage !== "launching") return;
-			if (refused !== null) withdraw(context, run, refused);
-			else if (run.stop === null) begin();
-		})
-		.catch((error) => context.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
-}
-
-function go(context: SupervisorContext, run: LiveRun, claimed: Claimed, prepared: PreparedStart | { refused: string }): void {
-	if ("refused" in prepared) {
-		launchFailed(context, run, prepared.refused, "job");
-		return;
+async function prepareAndLaunch(context: SupervisorContext, run: LiveRun, claimed: Claimed, given: StartInput): Promise<void> {
+	const { job, spec } = claimed;
+	const settings = context.settings();
+	const last = { job: run.job, attempt: run.attempt - 1 };
+	if (context.bringPrior && last.attempt > 0 && context.disk.changedAt(folderOf(context, last.job, last.attempt)) === null) {
+		const brought = await stepOf(context, run, context.bringPrior(last));
+		if (brought === null || run.stop !== null) return;
 	}
+	// The gates checked item and pinned head some seconds ago. If the item was closed or put off since, or the head has moved, the job goes back to waiting,
+	// and the attempt does not count as a failure.
+	if (context.confirm && (job.item !== undefined || job.pinned_head !== undefined)) {
+		const confirmed = await stepOf(context, run, context.confirm(job));
+		if (confirmed === null) return;
+		if (confirmed.value !== null) return withdraw(context, run, confirmed.value);
+		if (run.stop !== null) return;
+	}
+	const results = placesIn(spec.prompt ?? "").length === 0 ? { value: [] } : await resultsFor(context, run);
+	if (results === null || run.stop !== null) return;
+	const prior = priorOf(context, run, job);
+	const before = run.kind === "agent" ? beforeOf(context, run) : null;
+	let place: EnteredWorkspace | null = null;
+	if (run.housed && context.workspaces) {
+		const entered = await stepOf(context, run, context.workspaces.enter(claimed, run.dir));
+		if (entered === null) return;
+		if ("refused" in entered.value) return launchFailed(context, run, entered.value.refused, entered.value.fault);
+		if (run.stop !== null) return;
+		place = entered.value;
+	}
+	const prepared = prepare(claimed, settings, given, { prior, before, results: results.value, place });
+	if ("refused" in prepared) return launchFailed(context, run, prepared.refused, "job");
 	const { versionProblem, argv, env, cwd } = prepared;
-	if (versionProblem === undefined || !context.versionOf) launch(context, run, claimed, prepared);
-	else
-		whenFound(context, run, context.versionOf(argv[0] as string, { env, cwd }), (program) => {
-			// Launch a missing program all the same: the launch fails with a clear message.
-			const problem = program.there ? versionProblem(program.version) : null;
-			if (problem === null) launch(context, run, claimed, prepared);
-			else launchFailed(context, run, problem, "job");
-		});
+	if (versionProblem !== undefined && context.versionOf) {
+		const program = await stepOf(context, run, context.versionOf(argv[0] as string, { env, cwd }));
+		if (program === null || run.stop !== null) return;
+		// Launch a missing program all the same: the launch fails with a clear message.
+		const problem = program.value.there ? versionProblem(program.value.version) : null;
+		if (problem !== null) return launchFailed(context, run, problem, "job");
+	}
+	launch(context, run, claimed, prepared);
 }
 
-/** Waits for the program's version first. If the run is stopped meanwhile, the stop makes the start marker, and nothing is started. */
-function whenFound(context: SupervisorContext, run: LiveRun, finding: Promise<ProgramFound>, then: (program: ProgramFound) => void): void {
+/** Waits for a step of the preparation. Null if the run is over meanwhile, or belongs to another daemon. */
+async function stepOf<T>(context: SupervisorContext, run: LiveRun, step: Promise<T>): Promise<{ value: T } | null> {
 	run.entering = true;
-	finding
-		.then((program) => {
-			run.entering = false;
-			run.launchedAt = context.clock.monotonic();
-			if (!context.closed && context.live.get(run.id) === run && run.stage === "launching" && run.stop === null) then(program);
-		})
-		.catch((error) => context.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
+	const value = await step;
+	run.entering = false;
+	run.launchedAt = context.clock.monotonic();
+	return isLaunching(context, run) ? { value } : null;
+}
+
+const isLaunching = (context: SupervisorContext, run: LiveRun): boolean =>
+	!context.closed && context.live.get(run.id) === run && run.stage === "launching";
+
+/** The predecessors' results for the prompt. */
+async function resultsFor(context: SupervisorContext, run: LiveRun): Promise<{ value: ResultView[] } | null> {
+	try {
+		return await stepOf(context, run, context.scheduler.takeResults(run));
+	} catch (error) {
+		context.log.error("the results that a prompt asks for could not be read", { run: run.id, error: troubleOf(error) });
+		run.entering = false;
+		if (!isOvertaken(error) && isLaunching(context, run))
+			launchFailed(context, run, `the results that its prompt asks for could not be read: ${troubleOf(error)}`);
+		return null;
+	}
 }
 
 function launch(context: SupervisorContext, run: LiveRun, claimed: Claimed, prepared: PreparedStart): void {
@@ -146,21 +126,6 @@ function launch(context: SupervisorContext, run: LiveRun, claimed: Claimed, prep
 	}
 	context.step?.("folder-made", run.id);
 	handOver(context, run, prepared);
-}
-
-/** Enters the workspace first. If the run is stopped meanwhile, the stop makes the start marker, and nothing is started. */
-function enter(context: SupervisorContext, run: LiveRun, claimed: Claimed, then: (place: EnteredWorkspace) => void): void {
-	run.entering = true;
-	const entered = (context.workspaces as Workspaces).enter(claimed, run.dir);
-	entered
-		.then((place) => {
-			run.entering = false;
-			run.launchedAt = context.clock.monotonic();
-			if (context.closed || context.live.get(run.id) !== run || run.stage !== "launching") return;
-			if ("refused" in place) launchFailed(context, run, place.refused, place.fault);
-			else if (run.stop === null) then(place);
-		})
-		.catch((error) => context.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
 }
 
 /**
