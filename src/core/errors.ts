@@ -72,9 +72,13 @@ export function never(value: never): never {
 	throw new Error(`assertion failed: unexpected ${JSON.stringify(value)}`);
 }
 
+/** The code of any error: one of ours, or Node's (`ENOENT`); empty if it has none. */
+export const codeOf = (error: unknown): string =>
+	typeof error === "object" && error !== null && "code" in error ? String(error.code ?? "") : "";
+
 /** The element of a list at an index that must exist; a negative index counts from the end. */
-export function at<T>(list: readonly T[], index: number): T {
-	const found = list.at(index);
-	assert(found !== undefined, () => `index ${index} is not in a list of ${list.length}`);
+export function nth<T>(list: ArrayLike<T>, index: number): T {
+	const found = list[index < 0 ? list.length + index : index];
+	if (found === undefined) throw new Error(`assertion failed: index ${index} is not in a list of ${list.length}`);
 	return found;
 }

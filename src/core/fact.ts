@@ -1,5 +1,6 @@
 // Keys of the facts that jobs wait for, and how artifacts are written.
 
+import { nth } from "./errors.ts";
 import type { Condition, Job } from "./job.ts";
 import { isOneOf } from "./text/one-of.ts";
 
@@ -18,7 +19,7 @@ export function jobOfArtifact(artifact: string): number | undefined {
 /** `patch:build` → build: a job's name, which `add` replaces by its number. */
 export function nameOfArtifact(artifact: string): string | undefined {
 	const match = /^(?:job|patch):([\p{L}\p{N}_][\p{L}\p{N}_.@+-]*)$/u.exec(artifact);
-	return match && !/^\d+$/.test(match[1] as string) ? match[1] : undefined;
+	return match && !/^\d+$/.test(nth(match, 1)) ? match[1] : undefined;
 }
 
 /** What is wrong with an artifact's text; undefined if it is valid. */

@@ -323,6 +323,10 @@ export const HIDDEN_FIELDS = [
 export type { JobSpec } from "./job-spec.ts";
 export type { JobInput } from "./schema/job.ts";
 
+/** A job with a live run. */
+export type RunningJob = Job & { run: Run };
+export const hasRun = (job: Job): job is RunningJob => job.run !== undefined;
+
 export const runId = (job: number, attempt: number) => `${job}.${attempt}`;
 
 /** Removes fields by setting them to undefined: `delete` would make the object slow, and JSON leaves them out either way. */

@@ -2,6 +2,7 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "../core/errors.ts";
 import { envReferenceOf, type Reveal } from "../core/input/env-reference.ts";
 
 const MOST = 64 * 1024;
@@ -27,6 +28,6 @@ export const createReveal =
 			if (value === "") return { problem: `${path} is empty` };
 			return value.includes("\0") ? { problem: `${path} is not text` } : { value };
 		} catch (error) {
-			return { problem: `${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}` };
+			return { problem: `${path} cannot be read: ${codeOf(error) || String(error)}` };
 		}
 	};

@@ -81,6 +81,3 @@ export function createKeyedMutex(): <T>(key: string, act: () => Promise<T>) => P
 type KeyedMutex = ReturnType<typeof createKeyedMutex>;
 /** `line`: a mutex for each repo folder, because concurrent git commands must not change a repository's worktree list and refs. */
 export type WorkspaceContext = WorkspaceDeps & Clones & { line: KeyedMutex };
-
-/** The string code of an error; empty when it has none. */
-export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? "");

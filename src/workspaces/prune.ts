@@ -2,8 +2,9 @@
 
 import { troubleOf } from "../contracts/disk.ts";
 import type { PruneReport } from "../contracts/workspace.ts";
+import { codeOf } from "../core/errors.ts";
 import { isTerminal } from "../core/job.ts";
-import { codeOf, type WorkspaceContext } from "./context.ts";
+import type { WorkspaceContext } from "./context.ts";
 import { STATUS } from "./merging/staging.ts";
 import { allRecords, type WorktreeRecord, worktreeOf } from "./record.ts";
 import { removeWorktree } from "./removal.ts";

@@ -3,6 +3,7 @@
 // Each answer is a range: half of the simulations were done by p50, nine of ten by p90. What cannot be known is not guessed: without any run that ended
 // well there are no times, and a job that waits for a person, or for a fact that no job is going to change, has none either.
 
+import { nth } from "../errors.ts";
 import type { Lock, Status } from "../job.ts";
 import { type Basis, draw, poolsOf, type Sample, sequence } from "./durations.ts";
 import { type ForecastJob, type ForecastView, type Played, play } from "./play.ts";
@@ -98,7 +99,7 @@ export function* forecast(queue: Queue): Generator<void, Forecast, void> {
 	const once = (seed: number): Played => {
 		const dice = sequence(seed);
 		return play(board, (job) =>
-			draw(pools[played[job] as number] as NonNullable<(typeof pools)[0]>, Math.max(0, -(board.pieces[job]?.since ?? 0)), dice),
+			draw(pools[nth(played, job)] as NonNullable<(typeof pools)[0]>, Math.max(0, -(board.pieces[job]?.since ?? 0)), dice),
 		);
 	};
 	const { starts, ends, lasts, waits, middle } = yield* playMany(count, plays, once);
@@ -213,9 +214,9 @@ function boardOf(queue: Queue, played: readonly number[]): ForecastView {
 	const numbers = new Map(names.map((name, index) => [name, index]));
 	const classes = new Map<string, number>();
 	const takings: ForecastView["classes"] = [];
-	const places = new Map(played.map((index, place) => [(queue.jobs[index] as QueuedJob).id, place]));
+	const places = new Map(played.map((index, place) => [nth(queue.jobs, index).id, place]));
 	const pieces = played.map((index): ForecastJob => {
-		const job = queue.jobs[index] as QueuedJob;
+		const job = nth(queue.jobs, index);
 		const takes = Object.entries(job.takes).flatMap(([name, amount]) => {
 			const cap = numbers.get(name);
 			return cap === undefined ? [] : [{ cap, amount }];
@@ -243,7 +244,7 @@ function boardOf(queue: Queue, played: readonly number[]): ForecastView {
 	return {
 		pieces,
 		classes: takings,
-		caps: names.map((name) => Math.max(0, (queue.caps[name] as number) - (kept.get(name) ?? 0))),
+		caps: names.map((name) => Math.max(0, (queue.caps[name] ?? 0) - (kept.get(name) ?? 0))),
 		cycle: { every, first: Math.max(0, next_at - queue.now), most: most === 0 ? Number.POSITIVE_INFINITY : most },
 		spacing: queue.spacing,
 	};
@@ -257,7 +258,7 @@ function batchesOf(
 	const members = new Map<string, number[]>();
 	for (const [index, { batch }] of jobs.entries()) if (batch !== null) members.set(batch, [...(members.get(batch) ?? []), index]);
 	return [...members].map(([name, own]) => {
-		const free = own.filter((index) => !stuck.has((jobs[index] as QueuedJob).id));
+		const free = own.filter((index) => !stuck.has(nth(jobs, index).id));
 		return { name, jobs: own.length, stuck: own.length - free.length, end: free.length === own.length ? end(free) : null };
 	});
 }
@@ -265,8 +266,8 @@ function batchesOf(
 function capsOf(queue: Queue, waits: readonly Float64Array[]): CapForecast[] {
 	return Object.keys(queue.caps)
 		.map((cap, index) => {
-			const sorted = waits.map((one) => one[index] as number).sort((a, b) => a - b);
-			return { cap, limit: queue.caps[cap] as number, waiting_ms: Math.round(sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) };
+			const sorted = waits.map((one) => nth(one, index)).sort((a, b) => a - b);
+			return { cap, limit: queue.caps[cap] ?? 0, waiting_ms: Math.round(sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) };
 		})
 		.filter(({ waiting_ms }) => waiting_ms > 0)
 		.sort((a, b) => b.waiting_ms - a.waiting_ms);
@@ -276,13 +277,13 @@ function capsOf(queue: Queue, waits: readonly Float64Array[]): CapForecast[] {
 function pathOf({ start, end, cause }: Played, played: readonly number[], { jobs, now }: Queue): Step[] {
 	let last = -1;
 	end.forEach((one, place) => {
-		if (one < Number.POSITIVE_INFINITY && (last < 0 || one > (end[last] as number))) last = place;
+		if (one < Number.POSITIVE_INFINITY && (last < 0 || one > nth(end, last))) last = place;
 	});
-	const idOf = (place: number) => (jobs[played[place] as number] as QueuedJob).id;
+	const idOf = (place: number) => nth(jobs, nth(played, place)).id;
 	const steps: Step[] = [];
 	for (let place = last; place >= 0 && steps.length < 10_000; ) {
 		const why = cause[place] ?? null;
-		const job = jobs[played[place] as number] as QueuedJob;
+		const job = nth(jobs, nth(played, place));
 		const words = { after: "after job", lock: "a lock of job", cap: "the slot of job" };
 		const because =
 			job.started_at !== null
@@ -291,10 +292,10 @@ function pathOf({ start, end, cause }: Played, played: readonly number[], { jobs
 					: "runs"
 				: why
 					? `${words[why.kind]} ${idOf(why.job)}`
-					: (start[place] as number) > 0
+					: nth(start, place) > 0
 						? "its time"
 						: "starts now";
-		steps.unshift({ job: job.id, because, start: now + Math.round(start[place] as number), end: now + Math.round(end[place] as number) });
+		steps.unshift({ job: job.id, because, start: now + Math.round(nth(start, place)), end: now + Math.round(nth(end, place)) });
 		place = why ? why.job : -1;
 	}
 	return steps;

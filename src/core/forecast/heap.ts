@@ -9,12 +9,15 @@ export class Heap {
 	get top(): number | undefined {
 		return this.items[0];
 	}
+	private keyAt(place: number): number {
+		return this.key(this.items[place] as number);
+	}
 	push(item: number): void {
 		const { items, key } = this;
 		let at = items.push(item) - 1;
 		while (at > 0) {
 			const above = (at - 1) >> 1;
-			if (key(items[above] as number) <= key(item)) break;
+			if (this.keyAt(above) <= key(item)) break;
 			items[at] = items[above] as number;
 			at = above;
 		}
@@ -29,8 +32,8 @@ export class Heap {
 		for (;;) {
 			let below = 2 * at + 1;
 			if (below >= items.length) break;
-			if (below + 1 < items.length && key(items[below + 1] as number) < key(items[below] as number)) below++;
-			if (key(item) <= key(items[below] as number)) break;
+			if (below + 1 < items.length && this.keyAt(below + 1) < this.keyAt(below)) below++;
+			if (key(item) <= this.keyAt(below)) break;
 			items[at] = items[below] as number;
 			at = below;
 		}

@@ -41,6 +41,10 @@ export type Played = {
 	waited: Float64Array;
 };
 
+/** Reads of the inner loops: an assertion for each would double the time of a forecast. */
+const value = (list: Float64Array | readonly number[], index: number): number => list[index] as number;
+const item = <T>(list: readonly T[], index: number): T => list[index] as T;
+
 /** The locks that runs hold, and the ready jobs that these hold back. */
 class HeldLocks {
 	private readonly held = new Map<string, { shared: number; exclusive: boolean }>();
@@ -49,7 +53,7 @@ class HeldLocks {
 	constructor(private readonly pieces: readonly ForecastJob[]) {}
 
 	private of(job: number): Lock[] {
-		return (this.pieces[job] as ForecastJob).locks;
+		return item(this.pieces, job).locks;
 	}
 	/** The first key that keeps the job from starting. */
 	taken(job: number): string | undefined {
@@ -108,19 +112,19 @@ class UsedCaps {
 		this.used = new Float64Array(board.caps.length);
 	}
 	private of(kind: number): Taking {
-		return this.board.classes[kind] as Taking;
+		return item(this.board.classes, kind);
 	}
 	take(kind: number, sign: 1 | -1): void {
-		for (const { cap, amount } of this.of(kind)) this.used[cap] = (this.used[cap] as number) + sign * amount;
+		for (const { cap, amount } of this.of(kind)) this.used[cap] = value(this.used, cap) + sign * amount;
 	}
 	/** The first cap without room for a job of this class. */
 	full(kind: number): number | undefined {
-		return this.of(kind).find(({ cap, amount }) => (this.used[cap] as number) + amount > (this.board.caps[cap] as number))?.cap;
+		return this.of(kind).find(({ cap, amount }) => value(this.used, cap) + amount > value(this.board.caps, cap))?.cap;
 	}
 	/** `count` jobs of this class wait for so long. */
 	wait(kind: number, count: number, ms: number): void {
 		const cap = this.full(kind);
-		if (cap !== undefined) this.waited[cap] = (this.waited[cap] as number) + count * ms;
+		if (cap !== undefined) this.waited[cap] = value(this.waited, cap) + count * ms;
 	}
 }
 
@@ -191,7 +195,7 @@ class Play {
 		this.readyAt = new Float64Array(pieces.length);
 		const at = new Float64Array(pieces.length);
 		this.at = at;
-		this.happenings = new Heap((job) => at[job] as number);
+		this.happenings = new Heap((job) => value(at, job));
 		this.left = pieces.map((piece) => piece.after.length);
 		this.next = pieces.map(() => []);
 		for (const [job, piece] of pieces.entries()) for (const one of piece.after) this.next[one]?.push(job);
@@ -202,19 +206,19 @@ class Play {
 		for (const [job, { since }] of pieces.entries()) {
 			if (since === null) continue;
 			this.begin(job, since);
-			if ((at[job] as number) < 0) at[job] = 0;
-			if (this.left[job] === 0) played.end[job] = at[job] as number;
+			if (value(at, job) < 0) at[job] = 0;
+			if (this.left[job] === 0) played.end[job] = value(at, job);
 		}
 		for (const [job, { since }] of pieces.entries()) if (since === null && this.left[job] === 0) this.makeReady(job);
 		let paced = this.dispatch(null);
 		while (happenings.size > 0 || paced < Number.POSITIVE_INFINITY) {
 			const first = happenings.top;
-			const when = Math.min(first === undefined ? Number.POSITIVE_INFINITY : (at[first] as number), paced);
+			const when = Math.min(first === undefined ? Number.POSITIVE_INFINITY : value(at, first), paced);
 			this.pass(Math.max(this.now, when));
 			let ended: number | null = null;
-			while (happenings.top !== undefined && (at[happenings.top] as number) <= this.now) {
+			while (happenings.top !== undefined && value(at, happenings.top) <= this.now) {
 				const job = happenings.pop();
-				if ((played.start[job] as number) < Number.POSITIVE_INFINITY) {
+				if (value(played.start, job) < Number.POSITIVE_INFINITY) {
 					ended = job;
 					this.finish(job);
 				} else this.makeReady(job);
@@ -225,7 +229,7 @@ class Play {
 	}
 
 	private classOf(job: number): number {
-		return (this.pieces[job] as ForecastJob).class;
+		return item(this.pieces, job).class;
 	}
 	private enqueue(job: number): void {
 		this.ready[this.classOf(job)]?.push(job);
@@ -236,18 +240,18 @@ class Play {
 		this.locks.hold(job);
 		// A run that waits for jobs lends its slots until they have ended.
 		if (this.left[job] !== 0) return;
-		this.played.end[job] = this.at[job] as number;
+		this.played.end[job] = value(this.at, job);
 		this.caps.take(this.classOf(job), 1);
 		this.happenings.push(job);
 	}
 	/** The jobs that this run waited for have ended: it uses its slots again, and may be over. */
 	private comeBack(job: number): void {
 		this.caps.take(this.classOf(job), 1);
-		this.played.end[job] = this.at[job] = Math.max(this.now, this.at[job] as number);
+		this.played.end[job] = this.at[job] = Math.max(this.now, value(this.at, job));
 		this.happenings.push(job);
 	}
 	private makeReady(job: number): void {
-		const { earliest } = this.pieces[job] as ForecastJob;
+		const { earliest } = item(this.pieces, job);
 		if (earliest > this.now) {
 			this.at[job] = earliest;
 			this.happenings.push(job);
@@ -259,11 +263,11 @@ class Play {
 	private finish(job: number): void {
 		this.caps.take(this.classOf(job), -1);
 		this.locks.release(job, (one) => this.enqueue(one));
-		for (const one of this.next[job] as number[]) {
-			this.left[one] = (this.left[one] as number) - 1;
+		for (const one of item(this.next, job)) {
+			this.left[one] = value(this.left, one) - 1;
 			if (this.left[one] !== 0) continue;
 			this.played.cause[one] = { job, kind: "after" };
-			if ((this.pieces[one] as ForecastJob).since === null) this.makeReady(one);
+			if (item(this.pieces, one).since === null) this.makeReady(one);
 			else this.comeBack(one);
 		}
 	}
@@ -291,7 +295,7 @@ class Play {
 			const paced = this.pace.next(this.now);
 			if (paced > this.now) return paced;
 			this.ready[this.classOf(best)]?.pop();
-			if (this.now > (this.readyAt[best] as number) && ended !== null)
+			if (this.now > value(this.readyAt, best) && ended !== null)
 				this.played.cause[best] = { job: ended, kind: this.locks.shares(best, ended) ? "lock" : "cap" };
 			this.pace.started(this.now);
 			this.begin(best, this.now);

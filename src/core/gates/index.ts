@@ -2,6 +2,7 @@
 // second implementation.
 
 import type { Bucket } from "../bucket.ts";
+import { nth } from "../errors.ts";
 import { isWaiting, type Job, type Waiting } from "../job.ts";
 import type { LimitsView } from "../limits-view.ts";
 import type { Parked } from "../parked.ts";
@@ -28,7 +29,7 @@ export function decide(job: Job, facts: JobFacts, world: LimitsView): Decision {
 	}
 	first ??= askBatch(job, world);
 	if (!first) return { kind: "ready" };
-	const reason = first.reasons[0] as Reason;
+	const reason = nth(first.reasons, 0);
 	const park = {
 		kind: "park",
 		status: REASON_CODES[reason.code],
@@ -43,7 +44,7 @@ export function decide(job: Job, facts: JobFacts, world: LimitsView): Decision {
 export function shut(bucket: Bucket, world: LimitsView): Reason | null {
 	for (const gate of queuePolicy(bucket.kind).bucketGates) {
 		const reasons = gate.ask(bucket, world);
-		if (reasons) return reasons[0] as Reason;
+		if (reasons) return nth(reasons, 0);
 	}
 	return null;
 }
@@ -53,7 +54,7 @@ export function heldBy(bucket: Bucket, world: LimitsView): Reason | null {
 	for (const gate of queuePolicy(bucket.kind).bucketGates) {
 		// A cap that is full only means that the job's turn has not come.
 		const reasons = gate.name === "capacity" ? null : gate.ask(bucket, world);
-		if (reasons) return reasons[0] as Reason;
+		if (reasons) return nth(reasons, 0);
 	}
 	return null;
 }

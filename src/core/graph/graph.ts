@@ -1,5 +1,7 @@
 // Sorts jobs, by name or number, in an order that respects every edge, or finds the cycle that prevents one.
 
+import { nth } from "../errors.ts";
+
 export type Sorted<N> = { order: N[] } | { cycle: N[] };
 
 const STEPS = 4000;
@@ -18,7 +20,7 @@ export function* sortGraph<N>(nodes: Iterable<N>, edges: (node: N) => Iterable<N
 		state.set(root, "open");
 		while (stack.length > 0) {
 			if (++steps % STEPS === 0) yield;
-			const top = stack[stack.length - 1] as { node: N; rest: Iterator<N> };
+			const top = nth(stack, -1);
 			const next = top.rest.next();
 			if (next.done) {
 				state.set(top.node, "done");

@@ -10,7 +10,7 @@
 // ${name} is replaced everywhere in the job's text; an unknown name is an error, and $${ stands for a literal ${. Text that consists of one ${name} alone
 // becomes its value, which may be a number. A job whose own name has no ${…} is called name-value for each value, and `after: [name]` means all of them.
 
-import { SluiceError } from "../errors.ts";
+import { nth, SluiceError } from "../errors.ts";
 import { JsonText } from "../text/json-text.ts";
 import * as check from "./check.ts";
 import { nearest } from "./nearest.ts";
@@ -200,7 +200,7 @@ function combinations(entries: readonly [string, unknown[]][], field: string, ro
 		const vars: [string, Scalar][] = [];
 		let rest = number;
 		for (const { name, values } of lists.toReversed()) {
-			vars.push([name, values[rest % values.length] as Scalar]);
+			vars.push([name, nth(values, rest % values.length)]);
 			rest = Math.floor(rest / values.length);
 		}
 		return named(new Map(vars.reverse()), field, room);
@@ -287,11 +287,11 @@ export function wavesOf(jobs: readonly Plain[]): string[][] {
 	const waves: string[][] = [];
 	let left = jobs.map((_, index) => index);
 	for (let number = 0; left.length > 0; number++) {
-		let now = left.filter((index) => (waits[index] as number[]).every((one) => (wave[one] ?? number) < number));
+		let now = left.filter((index) => nth(waits, index).every((one) => (wave[one] ?? number) < number));
 		// Artifacts may form a cycle, because no job waits for an artifact that is already present.
 		if (now.length === 0) now = left;
 		for (const index of now) wave[index] = number;
-		waves.push(now.map((index) => label(jobs[index] as Plain, index)));
+		waves.push(now.map((index) => label(nth(jobs, index), index)));
 		left = left.filter((index) => wave[index] === undefined);
 	}
 	return waves;

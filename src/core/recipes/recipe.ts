@@ -5,7 +5,7 @@
 //   {{after.STEP.result}}   in a prompt: what an earlier step reported, filled in at each start (after-result.ts)
 //   \{{         two literal braces
 
-import { SluiceError } from "../errors.ts";
+import { nth, SluiceError } from "../errors.ts";
 import * as check from "../input/check.ts";
 import { nearest } from "../input/nearest.ts";
 import { type JobInput, POLICIES, type Policy } from "../job.ts";
@@ -160,7 +160,7 @@ function stepsOf(value: unknown, shared: JobInput): RecipeStep[] {
 	/** Steps that run only after another step's failure: they wait for that alone. */
 	const routed = new Map<string, string[]>();
 	const steps = entries.map(([, one], index): RecipeStep => {
-		const name = names[index] as string;
+		const name = nth(names, index);
 		const field = `steps.${name}`;
 		const given = check.record(one, field);
 		check.knownKeys(given, ["name", "after", "on", ...TEMPLATE_KEYS], field);

@@ -1,5 +1,6 @@
 // A piece of a log: from a position on, or the last lines; of one stream, or of both in order. Pure: the caller reads the bytes.
 
+import { nth } from "../errors.ts";
 import { type OneStream, rangesFrom, type Segment, type StreamRange, tailStart, totalOf } from "./output-order.ts";
 
 export type LogStream = OneStream | "both";
@@ -93,7 +94,7 @@ function collect(ranges: readonly StreamRange[], from: number, limit: number, ha
 /** Number of bytes without an incomplete UTF-8 character at the end. */
 export function wholeLetters(bytes: Uint8Array): number {
 	for (let back = 1; back <= 3 && back <= bytes.length; back++) {
-		const byte = bytes[bytes.length - back] as number;
+		const byte = nth(bytes, bytes.length - back);
 		if (byte < 0x80) break;
 		if (byte >= 0xc0) {
 			const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;

@@ -1,10 +1,12 @@
 // The order in which people number things: 12.2 before 12.10, phase-9 before phase-10. Pure.
 
+import { nth } from "../errors.ts";
+
 /** For `sort`. Runs of digits compare as numbers, everything else by character; equal numbers (`1`, `01`) by their text. */
 export function naturalOrder(a: string, b: string): number {
 	const [left, right] = [parts(a), parts(b)];
 	for (let at = 0; at < left.length && at < right.length; at++) {
-		const [x, y] = [left[at] as string, right[at] as string];
+		const [x, y] = [nth(left, at), nth(right, at)];
 		if (x === y) continue;
 		if (isDigits(x) && isDigits(y)) {
 			const [m, n] = [x.replace(/^0+(?=\d)/, ""), y.replace(/^0+(?=\d)/, "")];

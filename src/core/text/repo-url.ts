@@ -6,6 +6,7 @@
 //
 // Refused: anything that a program could read as an option, and `helper::address`, which makes git run any program.
 
+import { nth } from "../errors.ts";
 import { isOneOf } from "./one-of.ts";
 import { withoutEnd } from "./text-end.ts";
 
@@ -29,7 +30,7 @@ export function urlFault(url: string): string | undefined {
 	}
 	if (url.startsWith("/")) return undefined;
 	const scp = /^(?:[^@/:]+@)?([^@/:]+):(?!\/\/).+$/.exec(url);
-	if (scp) return (scp[1] as string).startsWith("-") ? "has a host that begins like an option" : undefined;
+	if (scp) return nth(scp, 1).startsWith("-") ? "has a host that begins like an option" : undefined;
 	return "is neither a URL nor a whole path";
 }
 

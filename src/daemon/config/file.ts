@@ -9,7 +9,7 @@ import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "nod
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import type { Config } from "../../core/config.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { codeOf, nth, SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { kindOf } from "../../host/kind.ts";
 import { systemTimezone } from "../../host/local.ts";
@@ -144,7 +144,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 
 	const change = (key: string, value: unknown, by = "library") =>
 		inTurn(async () => {
-			const top = stepsOf(key)[0] as string;
+			const top = nth(stepsOf(key), 0);
 			if (!KEYS.includes(top)) {
 				const guess = nearest(top, KEYS);
 				throw new SluiceError("unknown_key", `${key}: there is no such key`, { field: key, hint: guess && `did you mean "${guess}"?` });
@@ -277,9 +277,8 @@ function readText(path: string): string | null {
 		if (kind !== null && kind !== "file" && kind !== "link that leads nowhere") throw new Error(`it is a ${kind}`);
 		return readFileSync(path, "utf8");
 	} catch (error) {
-		const { code, message } = error as NodeJS.ErrnoException;
-		if (code === "ENOENT") return null;
-		throw new SluiceError("invalid", `config.yml cannot be read: ${message}`, {
+		if (codeOf(error) === "ENOENT") return null;
+		throw new SluiceError("invalid", `config.yml cannot be read: ${error instanceof Error ? error.message : String(error)}`, {
 			field: "config",
 			hint: `make ${path} a file that you may read`,
 		});

@@ -1,7 +1,7 @@
 // Merges the layers of configuration into the settings in force: flag over environment over config.yml over preset over default. Pure.
 
 import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS, type PresetName } from "../../core/config.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { presetConfig, readConfig, withoutUnit } from "../../core/input/config.ts";
 import { nearest } from "../../core/input/nearest.ts";
@@ -178,7 +178,7 @@ export function checkStep(key: string, value: unknown): void {
 	// The mistyped part is the first one that resembles a field, otherwise the last one.
 	const like = rest.findIndex((part, index) => index > 0 && nearest(part, fields) !== undefined);
 	const at = like < 0 ? rest.length - 1 : like;
-	const [name, wrong] = [rest.slice(0, at).join("."), rest[at] as string];
+	const [name, wrong] = [rest.slice(0, at).join("."), nth(rest, at)];
 	const guess = nearest(wrong, fields);
 	throw new SluiceError("unknown_key", `${top}.${name} has no key ${wrong}`, {
 		field: key,

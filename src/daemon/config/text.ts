@@ -1,7 +1,7 @@
 // config.yml as text: parsed with positions, and edited so that comments and order stay. Pure.
 
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from "yaml";
-import { assert, SluiceError } from "../../core/errors.ts";
+import { assert, nth, SluiceError } from "../../core/errors.ts";
 import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../../host/yaml-bounds.ts";
 import { type ConfigValues, spellings, stepsOf } from "./layers.ts";
 
@@ -121,7 +121,7 @@ function edited(document: Document, key: string, value: unknown): string {
 			map = fresh;
 		}
 	}
-	const last = spelledIn(map, steps.at(-1) as string);
+	const last = spelledIn(map, nth(steps, -1));
 	assert(last !== undefined, "a key has at least one step");
 	if (value === undefined) map.delete(last);
 	else if (typeof value === "object" && value !== null) map.set(last, document.createNode(value, { flow: Array.isArray(value) }));

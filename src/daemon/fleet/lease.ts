@@ -6,6 +6,7 @@ import { troubleOf } from "../../contracts/disk.ts";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
+import { codeOf } from "../../core/errors.ts";
 import { beatMs, marginMs } from "../../core/fleet.ts";
 import { type Guard, openGuard } from "../../host/guard.ts";
 import type { Home } from "../service/home.ts";
@@ -85,7 +86,7 @@ export function keepLease({ scheduler, host, log, guard }: LeaseParts): LeaseKee
 				() => next(dueMs(), calls),
 				(error) => {
 					if (stopped) return;
-					if ((error as { code?: unknown }).code === "fenced") return calls.overtaken(troubleOf(error));
+					if (codeOf(error) === "fenced") return calls.overtaken(troubleOf(error));
 					log.warn("the heartbeat failed; it is tried again", { error: troubleOf(error) });
 					next(beatMs(staleAfter()) / HURRY, calls);
 				},

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { RepoSettings } from "../../contracts/workspace.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { codeOf, SluiceError } from "../../core/errors.ts";
 import { group, type Readers } from "../../core/input/config.ts";
 import { isInside } from "../../core/trust/path.ts";
 import { REPO_FILE, trustsFile } from "../../core/trust/repo-files.ts";
@@ -84,9 +84,9 @@ export function readOwnFile(root: string, file: string, { most, tooLarge }: Boun
 		if (read === null) throw wrong("is not a plain file");
 		return { path, text: read.text, digest: read.digest };
 	} catch (error) {
-		const { code } = error as NodeJS.ErrnoException;
+		const code = codeOf(error);
 		if (code === "ENOENT" || code === "ENOTDIR") return null;
-		throw code === undefined ? error : wrong(`cannot be read (${code})`);
+		throw code === "" ? error : wrong(`cannot be read (${code})`);
 	}
 }
 

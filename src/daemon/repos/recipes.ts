@@ -3,6 +3,7 @@
 
 import { opendirSync } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "../../core/errors.ts";
 import { RECIPES_FOLDER } from "../../core/trust/repo-files.ts";
 import { type OwnFile, readOwnFile } from "./file.ts";
 
@@ -40,7 +41,7 @@ function namesIn(folder: string): string[] {
 	try {
 		entries = opendirSync(folder);
 	} catch (error) {
-		const { code = "" } = error as NodeJS.ErrnoException;
+		const code = codeOf(error);
 		if (code === "ENOENT" || code === "ENOTDIR") return [];
 		throw new Error(`${RECIPES_FOLDER}/ cannot be read (${code})`);
 	}

@@ -7,7 +7,7 @@ import { currentBranch, type Git, headOf, limited, localRef, shared } from "../.
 import type { WatchPaths } from "../../contracts/host.ts";
 import type { RepoRecipes } from "../../contracts/intake.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
-import type { RepoSettings, WorktreeView } from "../../contracts/workspace.ts";
+import type { WorktreeView } from "../../contracts/workspace.ts";
 import type { Config } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
@@ -44,7 +44,7 @@ function writtenOf(config: InForce, name: string): WholeRepo | null {
 	if (!Object.hasOwn(repos, name)) return null;
 	const own = config.settings().repos;
 	const { max = null, prefix = null } = repos[name] ?? {};
-	return { ...(Object.hasOwn(own, name) ? (own[name] as RepoSettings) : REPO), max, prefix };
+	return { ...((Object.hasOwn(own, name) ? own[name] : undefined) ?? REPO), max, prefix };
 }
 
 /** The repo's settings in force, including its trusted sluice.yml. */

@@ -3,7 +3,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { BackupDocument } from "../../api/daemon-module.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { codeOf, SluiceError } from "../../core/errors.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { openDatabase } from "../../stores/sqlite/driver.ts";
 import { storeError } from "../../stores/sqlite/store.ts";
@@ -29,9 +29,9 @@ export function backUp({ home, store, file }: { home: string; store: string | nu
 		sync(dirname(file));
 	} catch (error) {
 		rmSync(part, { force: true });
-		const { code, message } = error as NodeJS.ErrnoException;
+		const code = codeOf(error);
 		if (code === "ENOENT" || code === "EACCES" || code === "ENOTDIR" || code === "EROFS")
-			throw new SluiceError("store", `${file} cannot be written: ${message}`, {
+			throw new SluiceError("store", `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`, {
 				hint: "name a file in a folder that is there",
 				cause: error,
 			});

@@ -2,6 +2,7 @@
 
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { codeOf } from "../../core/errors.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { LOSS_HINT } from "../../core/trust/store-loss.ts";
 import { holdsJobs, lossAt, markProblem } from "../../stores/sqlite/mark.ts";
@@ -23,7 +24,7 @@ export function whyReadOnly(path: string): ReadOnly | null {
 		accessSync(path, constants.W_OK);
 		return null;
 	} catch (error) {
-		const { code = "" } = error as NodeJS.ErrnoException;
+		const code = codeOf(error);
 		if (code === "ENOENT") return null;
 		return code === "EROFS" ? "file system" : "rights";
 	}

@@ -5,6 +5,7 @@ import { release } from "node:os";
 import { dirname } from "node:path";
 import type { AgentDocument, Checkup } from "../../api/context.ts";
 import { distrustOf, lookAtSocket, realPath } from "../../api/socket-path.ts";
+import { codeOf } from "../../core/errors.ts";
 import { systemClock } from "../../host/local.ts";
 import { find } from "../../host/program-path.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../../stores/sqlite/driver.ts";
@@ -51,18 +52,18 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 		allowed: () => settings().env,
 	});
 	const found = (await agents.list()).filter(({ name }) => name !== "command");
-	const looks: [string, () => CheckResult | Promise<CheckResult>][] = [
+	type Look = [string, () => CheckResult | Promise<CheckResult>];
+	const when = <T>(there: T | undefined, look: (one: T) => Look): Look[] => (there === undefined ? [] : [look(there)]);
+	const looks: Look[] = [
 		["node", () => atLeast("Node", process.versions.node, OLDEST_NODE, "https://nodejs.org/en/download")],
 		["sqlite", sqlite],
 		["platform", platform],
 		["home", () => home(patient.home)],
 		["disk", () => free(patient.home)],
 		["config", () => configuration(patient.config())],
-		...(patient.store === undefined ? [] : [["store", () => storeFinding(patient)] as [string, () => CheckResult]]),
+		...when(patient.store, () => ["store", () => storeFinding(patient)]),
 		["socket", () => socket(patient)],
-		...(patient.http === undefined
-			? []
-			: [["http", () => http(patient.http as NonNullable<Patient["http"]>)] as [string, () => CheckResult]]),
+		...when(patient.http, (door) => ["http", () => http(door)]),
 		["clock", () => clock(patient.jumps)],
 		["launcher", () => programs(patient.env)],
 		["git", () => git(patient.env)],
@@ -147,7 +148,7 @@ function statAt(path: string) {
 	try {
 		return statSync(path, { throwIfNoEntry: false });
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
+		if (codeOf(error) === "ENOTDIR") return undefined;
 		throw error;
 	}
 }

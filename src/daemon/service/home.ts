@@ -3,7 +3,7 @@
 import { chmodSync, closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { SluiceError } from "../../core/errors.ts";
+import { codeOf, SluiceError } from "../../core/errors.ts";
 import { makeFolder } from "../../host/folder.ts";
 import { secret, tag } from "../../host/secret.ts";
 import { refuseMisplaced } from "./home-kinds.ts";
@@ -123,7 +123,7 @@ function kept(path: string, fresh: () => string, repaired: string[]): string {
 			writeSync(file, `${fresh()}\n`);
 			closeSync(file);
 		} catch (error) {
-			if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+			if (codeOf(error) !== "EEXIST") throw error;
 		}
 	tighten(path, 0o600, repaired);
 	return readFileSync(path, "utf8").trim();
@@ -142,7 +142,7 @@ const WHY: Record<string, [string, string]> = {
 
 function refusal(error: unknown, path: string): SluiceError {
 	if (error instanceof SluiceError) return error;
-	const { code = "", message } = error as NodeJS.ErrnoException;
-	const [what, hint] = WHY[code] ?? [`cannot be used: ${message}`, "set SLUICE_HOME to another folder"];
+	const message = error instanceof Error ? error.message : String(error);
+	const [what, hint] = WHY[codeOf(error)] ?? [`cannot be used: ${message}`, "set SLUICE_HOME to another folder"];
 	return new SluiceError("store", `the home ${path} ${what}`, { hint, cause: error });
 }

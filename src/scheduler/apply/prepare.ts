@@ -3,7 +3,7 @@
 import type { Deferred } from "../../contracts/adding.ts";
 import type { Manifest } from "../../contracts/scheduler.ts";
 import type { Config } from "../../core/config.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey, nameOfArtifact } from "../../core/fact.ts";
 import { type Sorted, sortGraph } from "../../core/graph/graph.ts";
 import * as check from "../../core/input/check.ts";
@@ -158,7 +158,7 @@ function cycleFault(cycle: readonly ManifestNode[]): SluiceError {
 	const names = cycle.map((node) => node.draft.job.name ?? node.field);
 	const path = names.length > 20 ? [...names.slice(0, 18), "…", names[names.length - 1]] : names;
 	return new SluiceError("cycle", `after: ${path.join(" → ")} is a cycle`, {
-		field: `${(cycle[0] as ManifestNode).field}.after`,
+		field: `${nth(cycle, 0).field}.after`,
 		hint: "take one of these edges out",
 	});
 }

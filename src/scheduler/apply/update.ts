@@ -1,7 +1,7 @@
 // `apply --update`: a waiting job becomes what its manifest says now. It keeps its number, its history, its attempts and its dependents.
 
 import { ask, type Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey } from "../../core/fact.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
 import { drop, isTerminal, type Job } from "../../core/job.ts";
@@ -164,7 +164,7 @@ function* refuseCircle({ nodes }: PreparedManifest, updated: readonly ManifestNo
 		const path: { id: number; left: number[] }[] = [{ id: root.job, left: yield* before(root.job) }];
 		state.set(root.job, "open");
 		while (path.length > 0 && state.size < MOST) {
-			const top = path[path.length - 1] as { id: number; left: number[] };
+			const top = nth(path, -1);
 			const next = top.left.pop();
 			if (next === undefined) {
 				state.set(top.id, "done");

@@ -2,6 +2,7 @@
 
 import type { EnqueueParams, ReadyEntry, StatusReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
+import { nth } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { readPayload } from "../../core/input/payload.ts";
 import { isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
@@ -83,7 +84,7 @@ export function* enqueueUnique(
 		);
 		if (twin) return { sched_id: twin.id, created: false };
 		if (some.length < 500) break;
-		after = (some[some.length - 1] as Job).id;
+		after = nth(some, -1).id;
 	}
 	return { ...(yield* enqueue(tx, params)), created: true };
 }
@@ -114,8 +115,7 @@ function* moveClock(tx: Tx, now: number): Op<void> {
 	}
 	// Entries that an earlier caller, whose clock was ahead of this one, took for late.
 	if (now < tx.now || now < (tx.memory.meta("late_clock") ?? 0)) {
-		for (const job of yield* late(tx))
-			if ((job.deadline as number) > now) yield* reevaluate(tx, job, { ...(yield* factsOf(tx, job)), now });
+		for (const job of yield* late(tx)) if ((job.deadline ?? 0) > now) yield* reevaluate(tx, job, { ...(yield* factsOf(tx, job)), now });
 	}
 }
 
@@ -199,7 +199,7 @@ export function* kernelList(
 			const some = yield* ask({ read: table, filter, after, limit: 1000 });
 			all.push(...some.filter((job) => params.state === undefined || stateOf(job) === params.state));
 			if (some.length < 1000) break;
-			after = (some[some.length - 1] as Job).id;
+			after = nth(some, -1).id;
 		}
 	all.sort((a, b) => a.id - b.id);
 	const page = all.slice(offset, offset + limit);
@@ -221,7 +221,7 @@ export function* gcExpired(tx: Tx, params: { now?: number }): Op<{ swept: number
 	yield* moveClock(tx, now);
 	let swept = 0;
 	for (const job of yield* late(tx)) {
-		if ((job.deadline as number) >= now) continue;
+		if ((job.deadline ?? 0) >= now) continue;
 		yield* endJob(tx, job, { status: "expired", exit_code: null, end_reason: "deadline passed" });
 		swept++;
 	}
@@ -245,7 +245,7 @@ export function* gcDispatched(tx: Tx, params: { stale_seconds: number }): Op<{ s
 			swept++;
 		}
 		if (some.length < 500) return { swept };
-		after = (some[some.length - 1] as Job).id;
+		after = nth(some, -1).id;
 	}
 }
 

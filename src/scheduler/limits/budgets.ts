@@ -2,7 +2,7 @@
 
 import type { BudgetView, LedgerView } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
-import type { Job, Run } from "../../core/job.ts";
+import type { Job, Run, RunningJob } from "../../core/job.ts";
 import { announce, charged, isSpent, isTaken, ledgerKey, refillsAt, reservedKey, reserveOf, usedNow } from "../../core/ledger.ts";
 import type { Ledger } from "../../core/limits-view.ts";
 import { windowStart } from "../../core/time/window.ts";
@@ -61,7 +61,7 @@ function turned(tx: Tx, { subject }: Ledger, to: "taken" | "free"): void {
 }
 
 /** Reserves what the run is expected to use, so that many runs that start together do not all count on the same remainder. */
-export function reserveBudgets(tx: Tx, job: Job & { run: Run }): void {
+export function reserveBudgets(tx: Tx, job: RunningJob): void {
 	for (const subject of payers(job))
 		for (const ledger of tx.memory.ledgers.get(subject) ?? []) {
 			const amount = reserveOf(ledger);

@@ -4,7 +4,7 @@ import type { RunEnd } from "../../contracts/scheduler.ts";
 import type { Bucket } from "../../core/bucket.ts";
 import { chooseAccount } from "../../core/gates/capacity.ts";
 import { quotaOf } from "../../core/gates/holds.ts";
-import type { ExitKind, Job, Run } from "../../core/job.ts";
+import type { ExitKind, Job, RunningJob } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
 import { afterOutage, OUTAGE_CAP_MS, type Outage, outageKey, TURN_MS } from "../../core/outage.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -21,7 +21,7 @@ const ANSWERED: readonly ExitKind[] = ["completed", "rate_limited", "needs_human
 /** Updates the outage hold when a run on the account has ended. Returns "outage" if the end must not cost the job a retry. */
 export function outageAtEnd(
 	tx: Tx,
-	job: Job & { run: Run },
+	job: RunningJob,
 	account: string,
 	{ exit_kind, outage, message }: Pick<RunEnd, "outage" | "message"> & { exit_kind: ExitKind },
 ): "outage" | undefined {
@@ -39,7 +39,7 @@ export function outageAtEnd(
 	return undefined;
 }
 
-function metOutage(tx: Tx, job: Job & { run: Run }, account: string, reason: string): "outage" | undefined {
+function metOutage(tx: Tx, job: RunningJob, account: string, reason: string): "outage" | undefined {
 	const hold = outageOf(tx, account, job.agent);
 	const found = afterOutage({
 		hold,
@@ -69,7 +69,7 @@ function metOutage(tx: Tx, job: Job & { run: Run }, account: string, reason: str
 }
 
 /** Ends the outage: the provider answered a run that began after the outage did. */
-export function accountAnswers(tx: Tx, job: Job & { run: Run }, account: string): void {
+export function accountAnswers(tx: Tx, job: RunningJob, account: string): void {
 	const hold = outageOf(tx, account, job.agent);
 	if (hold === undefined || job.run.started_at <= hold.since) return;
 	tx.put("hold", outageKey(account, job.agent), null);

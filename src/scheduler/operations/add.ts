@@ -5,7 +5,7 @@ import type { Facts } from "../../contracts/host.ts";
 import type { AddResult } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import { type Config, hardLimit } from "../../core/config.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import type { EventMap } from "../../core/event.ts";
 import { artifactKey, isMarker, itemKey, jobOfArtifact } from "../../core/fact.ts";
 import { deadEnd, fits } from "../../core/gates/after.ts";
@@ -172,7 +172,7 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 			field,
 			hint: "raise it: sluice config set parents.max_depth N",
 		});
-	const root = path[0] as number;
+	const root = nth(path, 0);
 	const size = ((yield* tx.get("family", String(root))) ?? 0) + (coming.get(root) ?? 0);
 	if (size >= max_descendants)
 		throw new SluiceError("limit", `${field}: job ${root} has ${size} descendants already, at most ${max_descendants}`, {

@@ -10,7 +10,7 @@
 
 import type { CancelReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
-import { at, SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { mustFind } from "../transaction/find-job.ts";
@@ -88,7 +88,7 @@ export async function waitingJobs(engine: Engine): Promise<number[]> {
 		const from: number = after;
 		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: SLICE }));
 		for (const { id, status, kind } of page) if (isWaiting(status) && queuePolicy(kind).isListed) all.push(id);
-		after = page.length < SLICE ? null : (page[page.length - 1] as Job).id;
+		after = page.length < SLICE ? null : nth(page, -1).id;
 	}
 	return all;
 }
@@ -139,7 +139,7 @@ async function childrenOf(engine: Engine): Promise<Map<number, number[]>> {
 				if (known) known.push(id);
 				else children.set(ancestor, [id]);
 			}
-		after = page.length < SLICE ? null : (page[page.length - 1] as Job).id;
+		after = page.length < SLICE ? null : nth(page, -1).id;
 	}
 	return children;
 }
@@ -158,14 +158,14 @@ function* follow(
 	const open = [...places];
 	let at = 0;
 	for (let rows = 0; at < open.length && rows < SLICE; at++) {
-		const { of, child, after } = open[at] as Place;
+		const { of, child, after } = nth(open, at);
 		const own = children.get(of.id) ?? [];
 		const next = own.slice(child, child + SLICE);
 		if (child + SLICE < own.length) open.push({ of, child: child + SLICE, after });
 		else if (of.dependents) {
 			const edges = yield* ask({ read: "edges", pred: of.id, after, limit: SLICE });
 			next.push(...edges.map((edge) => edge.job));
-			if (edges.length === SLICE) open.push({ of, child: own.length, after: (edges[SLICE - 1] as { job: number }).job });
+			if (edges.length === SLICE) open.push({ of, child: own.length, after: nth(edges, SLICE - 1).job });
 		}
 		const fresh = next.filter((id) => !found.has(id) && !added.has(id));
 		rows += 1 + next.length;
@@ -196,7 +196,7 @@ function* begin(tx: Tx, open: readonly number[], below: Below, { reason, piece }
 		parts.push({ do: "cancel", of, after: 0, ids: all.slice(from, from + NOTED), reason, by: tx.by, piece });
 	}
 	for (const part of parts) continueLater(tx, part);
-	const first = at(parts, 0);
+	const first = nth(parts, 0);
 	const next = yield* cancelMore(tx, first);
 	if (next === null) dropContinuation(tx, first);
 	else continueLater(tx, { ...first, after: next });
@@ -211,7 +211,7 @@ function* addedSince({ found, newest }: NonNullable<Below>): Op<number[]> {
 		for (const { id, path = [] } of page) if (!found.has(id)) above.set(id, [...path]);
 		if (page.length > 0)
 			for (const { job, pred } of yield* ask({ read: "preds_of", jobs: page.map(({ id }) => id) })) above.get(job)?.push(pred);
-		after = page.length < SLICE ? null : (page[page.length - 1] as Job).id;
+		after = page.length < SLICE ? null : nth(page, -1).id;
 	}
 	return followersAmong(above, found);
 }

@@ -7,7 +7,7 @@
 
 import type { CancelReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { mustFind } from "../transaction/find-job.ts";
@@ -122,7 +122,7 @@ function* subtree(tx: Tx, roots: readonly Job[]): Op<Job[] | null> {
 			const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
 			next.push(...edges.map((edge) => edge.job));
 			if (edges.length < 1000) break;
-			after = next[next.length - 1] as number;
+			after = nth(next, -1);
 		}
 		yield* tx.load(next);
 		for (const id of next) {
@@ -150,7 +150,7 @@ export function* clear(tx: Tx, item: string | undefined): Op<{ cleared: number[]
 			cleared.push(id);
 		}
 		if (stored.length < 500) return { cleared };
-		after = (stored[stored.length - 1] as Job).id;
+		after = nth(stored, -1).id;
 	}
 }
 
@@ -164,7 +164,7 @@ function* wholeItem(item: string): Op<string> {
 			if (job.item?.slice(job.item.indexOf(":") + 1) === item) found.add(job.item);
 		}
 		if (stored.length < 1000) break;
-		after = (stored[stored.length - 1] as Job).id;
+		after = nth(stored, -1).id;
 	}
 	const [only, ...more] = [...found].sort();
 	if (more.length > 0)

@@ -9,7 +9,7 @@ import { capacity, chooseAccount, footprint, freeOn } from "../../core/gates/cap
 import { quotaOf } from "../../core/gates/holds.ts";
 import { decide, shut } from "../../core/gates/index.ts";
 import { askPace } from "../../core/gates/pace.ts";
-import { drop, type Job, type Run } from "../../core/job.ts";
+import { drop, hasRun, type Job, type Run } from "../../core/job.ts";
 import { holdKey, type LimitsView } from "../../core/limits-view.ts";
 import { priorityAt } from "../../core/order.ts";
 import { READY } from "../../core/parked.ts";
@@ -337,7 +337,7 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	if (!queuePolicy(job.kind).isCounted) return;
 	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
 	tx.countStart();
-	if (tx.memory.ledgers.size > 0) reserveBudgets(tx, job as Job & { run: Run });
+	if (tx.memory.ledgers.size > 0 && hasRun(job)) reserveBudgets(tx, job);
 	const quota = quotaOf(job.kind, account);
 	if (quota !== undefined) {
 		stagger(tx, quota);

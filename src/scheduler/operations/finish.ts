@@ -4,7 +4,7 @@ import type { Ended, RunEnd } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import { footprint } from "../../core/gates/capacity.ts";
 import { quotaOf } from "../../core/gates/holds.ts";
-import { drop, type Job, type Run, type StopKind } from "../../core/job.ts";
+import { drop, type Job, type RunningJob, type StopKind } from "../../core/job.ts";
 import { exitKindOf, type Next } from "../../core/outcome.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { accountWorks, limitAccount } from "../limits/account-holds.ts";
@@ -25,7 +25,7 @@ export function* started(tx: Tx, run: { job: number; token: number }): Op<void> 
 	tx.event("launched", job.id, { attempt: job.run.attempt });
 }
 
-function markLaunched(tx: Tx, job: Job & { run: Run }): void {
+function markLaunched(tx: Tx, job: RunningJob): void {
 	job.run.launched = true;
 	job.dispatch_failures = undefined;
 	tx.touch(job);
@@ -115,7 +115,7 @@ function sum(before: Record<string, number> | undefined, more: Record<string, nu
 	return all;
 }
 
-function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }>, ending: RunEnd): Op<void> {
+function* end(tx: Tx, job: RunningJob, next: Extract<Next, { to: "end" }>, ending: RunEnd): Op<void> {
 	if (next.status === "succeeded" && job.will_merge) job.merge_status = ending.merge_status ?? "pending";
 	if (
 		next.exit_kind === "failed" ||
@@ -137,7 +137,7 @@ function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }
 	if (job.locks) yield* releaseLocks(tx, job);
 }
 
-function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait" }>, ending: RunEnd): Op<void> {
+function* wait(tx: Tx, job: RunningJob, next: Extract<Next, { to: "wait" }>, ending: RunEnd): Op<void> {
 	const { run } = job;
 	tx.changes.runs.push({
 		job: job.id,

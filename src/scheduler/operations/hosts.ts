@@ -2,7 +2,7 @@
 
 import type { HostView } from "../../contracts/fleet.ts";
 import { ask, type Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { graceMs, type HostState, hostState } from "../../core/fleet.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
@@ -181,7 +181,7 @@ export function* loseRuns(tx: Tx, host: string, note: { after: number; before: n
 				reboot: true,
 			});
 	}
-	return stored.length < PIECE ? null : (stored[PIECE - 1] as Job).id;
+	return stored.length < PIECE ? null : nth(stored, PIECE - 1).id;
 }
 
 /** Requests a stop of the next runs of a host. */
@@ -194,7 +194,7 @@ export function* stopSome(tx: Tx, host: string, after: number): Op<{ stopping: n
 		yield* stop(tx, { job: id, token: job.run.token }, { kind: "drained", reason: `host ${host} is drained` });
 		stopping.push(id);
 	}
-	return { stopping, next: stored.length < PIECE ? null : (stored[PIECE - 1] as Job).id };
+	return { stopping, next: stored.length < PIECE ? null : nth(stored, PIECE - 1).id };
 }
 
 // ---- what people ask for ------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 //   links <name>, `named`    all jobs of a name, once a second job has taken it: what the name refers to when the newest is forgotten
 
 import { ask, type Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -105,7 +105,7 @@ function* newestOf(name: string, fits: (id: number) => boolean): Op<number | nul
 		const page = yield* ask({ read: "links", key: linkKey(name), role: "named", after, limit: PAGE });
 		for (const id of page) if (fits(id)) newest = Math.max(newest ?? 0, id);
 		if (page.length < PAGE) return newest;
-		after = page[page.length - 1] as number;
+		after = nth(page, -1);
 	}
 }
 

@@ -2,7 +2,7 @@
 // stay blocked.
 
 import { ask, type Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { deadEnd, fits } from "../../core/gates/after.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -24,7 +24,7 @@ function* blockedBy(tx: Tx, job: Job): Op<Job[]> {
 			if (one?.status === "blocked_by_dependency" && fits(edge.policy, job.status, job.merge_status) === "never") found.push(one);
 		}
 		if (edges.length < 1000) return found;
-		after = (edges[edges.length - 1] as { job: number }).job;
+		after = nth(edges, -1).job;
 	}
 }
 
@@ -33,7 +33,7 @@ export function* withChildren(tx: Tx, root: Job, refuse: Refuse): Op<Jobs> {
 	const set: Jobs = new Map([[root.id, root]]);
 	const open = [root];
 	for (let at = 0; at < open.length; at++) {
-		const job = open[at] as Job;
+		const job = nth(open, at);
 		for (const child of yield* blockedBy(tx, job)) {
 			if (set.has(child.id) || child.path?.[child.path.length - 1] !== job.id) continue;
 			set.set(child.id, child);

@@ -3,7 +3,7 @@
 
 import type { RewindAllReport, RewindReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../../core/fact.ts";
 import { fits } from "../../core/gates/after.ts";
 import { drop, isTerminal, isWaiting, type Job } from "../../core/job.ts";
@@ -119,7 +119,7 @@ function* downstream(tx: Tx, root: Job, seen: Followers = new Map()): Op<Map<num
 	const found = new Map<number, Job>([[root.id, root]]);
 	const open = [root];
 	for (let at = 0; at < open.length; at++) {
-		const job = open[at] as Job;
+		const job = nth(open, at);
 		const next = seen.get(job.id) ?? (yield* followers(tx, job));
 		seen.set(job.id, next);
 		for (const id of next) {
@@ -143,7 +143,7 @@ function* followers(tx: Tx, job: Job): Op<number[]> {
 		const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
 		next.push(...edges.map((edge) => edge.job));
 		if (edges.length < 1000) break;
-		after = next[next.length - 1] as number;
+		after = nth(next, -1);
 	}
 	const keys = [
 		...(job.produces ?? []).map((artifact) => artifactKey(artifact, job.repo)),
@@ -175,7 +175,7 @@ function* reopenEdges(tx: Tx, root: Job): Op<void> {
 			tx.work.reevaluate(job);
 		}
 		if (edges.length < 1000) return;
-		after = (edges[edges.length - 1] as { job: number }).job;
+		after = nth(edges, -1).job;
 	}
 }
 
@@ -197,33 +197,31 @@ function* refuseTakenAway(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 }
 
 /** Ended jobs with an item: they left the item's chain when they ended. */
-const leftItems = (set: ReadonlyMap<number, Job>) => [...set.values()].filter((job) => job.item !== undefined && isTerminal(job.status));
+const leftItems = (set: ReadonlyMap<number, Job>) =>
+	[...set.values()].flatMap((job) => (job.item !== undefined && isTerminal(job.status) ? [{ job, item: job.item }] : []));
 
 /** Refuses the rewind if another chain has an item that it needs; the error names that chain's job. */
 function* refuseItems(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 	const again = leftItems(set);
-	for (const job of again) {
-		const chain = yield* tx.get("chain", job.item as string);
+	for (const { job, item } of again) {
+		const chain = yield* tx.get("chain", item);
 		if (chain && chain.chain !== job.chain)
-			throw new SluiceError("conflict", `item ${job.item} belongs to job ${chain.chain} now`, {
+			throw new SluiceError("conflict", `item ${item} belongs to job ${chain.chain} now`, {
 				field: "id",
 				hint: `wait for job ${chain.chain}, or cancel it`,
 			});
 	}
 	const taken = new Map<string, number>();
-	for (const job of again) {
-		const other = taken.get(job.item as string);
+	for (const { job, item } of again) {
+		const other = taken.get(item);
 		if (other !== undefined && other !== job.chain)
-			throw new SluiceError("conflict", `jobs of two chains of item ${job.item} cannot be rewound together`, { field: "id" });
-		taken.set(job.item as string, job.chain as number);
+			throw new SluiceError("conflict", `jobs of two chains of item ${item} cannot be rewound together`, { field: "id" });
+		taken.set(item, job.chain ?? job.id);
 	}
 }
 
 function* retakeItems(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
-	for (const job of leftItems(set)) {
-		const chain = yield* tx.get("chain", job.item as string);
-		tx.put("chain", job.item as string, joinChain(chain, job));
-	}
+	for (const { job, item } of leftItems(set)) tx.put("chain", item, joinChain(yield* tx.get("chain", item), job));
 }
 
 /** Resets a job as if it had never run, except that attempt numbers go on. */

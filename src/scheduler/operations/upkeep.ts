@@ -2,7 +2,7 @@
 
 import type { Claimed, GcReport, Scheduler } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
-import { never } from "../../core/errors.ts";
+import { never, nth } from "../../core/errors.ts";
 import { jobOfArtifact } from "../../core/fact.ts";
 import { isMerging, isTerminal, type Job, runId } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
@@ -66,7 +66,7 @@ function* isReferred(tx: Tx, job: Job): Op<boolean> {
 		yield* tx.load(edges.map((edge) => edge.job));
 		if (edges.some((edge) => isActive(tx.peek(edge.job)))) return true;
 		if (edges.length < 1000) break;
-		after = (edges[edges.length - 1] as { job: number }).job;
+		after = nth(edges, -1).job;
 	}
 	const keys = [
 		`artifact:job:${job.id}`,
@@ -101,7 +101,7 @@ export function* runningJobs(tx: Tx): Op<Job[]> {
 		const some = yield* ask({ read: "running", after, limit });
 		for (const job of some) if (queuePolicy(job.kind).isCounted) running.push(job);
 		if (some.length < limit) break;
-		after = (some[some.length - 1] as Job).id;
+		after = nth(some, -1).id;
 	}
 	return running;
 }
@@ -136,7 +136,7 @@ const SEEN = {
 
 /** Matches what a host finds when it comes back with the runs that it was assigned. */
 export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): Op<Awaited<ReturnType<Scheduler["recover"]>>> {
-	const report = { adopted: [] as string[], ended: [] as string[], lost: [] as string[], start: [] as string[] };
+	const report: Record<"adopted" | "ended" | "lost" | "start", string[]> = { adopted: [], ended: [], lost: [], start: [] };
 	const assigned = (yield* runningOn(tx, host)).flatMap(({ id, run }) =>
 		run ? [{ run: runId(id, run.attempt), ref: { job: id, token: run.token } }] : [],
 	);

@@ -12,7 +12,7 @@ import { fits } from "../../core/gates/after.ts";
 import { lentBy } from "../../core/gates/capacity.ts";
 import { obstacles } from "../../core/gates/locks.ts";
 import { circleOf, circleWords, type Need, needs, needsAnyOf, type WaitStep } from "../../core/graph/wait-cycle.ts";
-import { isTerminal, isWaiting, type Job, type Run } from "../../core/job.ts";
+import { hasRun, isTerminal, isWaiting, type Job, type RunningJob } from "../../core/job.ts";
 import { mustFind, runningJob } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { factsOf, makersOf } from "../waiting/gate-facts.ts";
@@ -62,16 +62,16 @@ export function* beginWait(tx: Tx, run: RunRef, ids: readonly number[]): Op<{ wa
 export function* endWait(tx: Tx, { job: id, token }: RunRef, wait: number): Op<void> {
 	const job = yield* tx.find(id);
 	const record = recordOf(tx, id);
-	if (!record || job?.run?.token !== token || record.calls[wait] === undefined) return;
+	if (!record || !job || !hasRun(job) || job.run.token !== token || record.calls[wait] === undefined) return;
 	const { [wait]: _, ...calls } = record.calls;
-	settle(tx, job as Job & { run: Run }, { ...record, calls });
+	settle(tx, job, { ...record, calls });
 }
 
 /** Ends all waits of a host's runs: the daemon that their callers were connected to is gone. */
 export function* endWaits(tx: Tx, host: string): Op<void> {
 	for (const key of [...tx.memory.all("wait").keys()]) {
 		const job = yield* tx.find(Number(key));
-		if (job?.run?.host === host) takeBack(tx, job as Job & { run: Run });
+		if (job && hasRun(job) && job.run.host === host) takeBack(tx, job);
 	}
 }
 
@@ -80,23 +80,23 @@ export function* tellWaiters(tx: Tx, id: number): Op<void> {
 	for (const [key, record] of [...tx.memory.all("wait")]) {
 		if (!Object.values(record.calls).some((jobs) => jobs.includes(id))) continue;
 		const job = yield* tx.find(Number(key));
-		if (!job?.run) continue;
+		if (!job || !hasRun(job)) continue;
 		const calls: WaitRecord["calls"] = {};
 		for (const [call, jobs] of Object.entries(record.calls)) {
 			const left = jobs.filter((one) => one !== id);
 			if (left.length > 0) calls[call] = left;
 		}
-		settle(tx, job as Job & { run: Run }, { ...record, calls });
+		settle(tx, job, { ...record, calls });
 	}
 }
 
-function settle(tx: Tx, job: Job & { run: Run }, record: WaitRecord): void {
+function settle(tx: Tx, job: RunningJob, record: WaitRecord): void {
 	if (Object.keys(record.calls).length === 0) takeBack(tx, job);
 	else tx.put("wait", String(job.id), record);
 }
 
 /** Counts the run against the caps again. The run does not wait for a free slot: it holds locks that the job in its place may need. */
-export function takeBack(tx: Tx, job: Job & { run: Run }): void {
+export function takeBack(tx: Tx, job: RunningJob): void {
 	const record = recordOf(tx, job.id);
 	if (!record) return;
 	for (const [key, amount] of lentBy(job, job.run)) tx.count("usage", key, -amount);

@@ -2,7 +2,7 @@
 
 import { ask, type Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { Job, Run } from "../../core/job.ts";
+import { hasRun, type Job, type RunningJob } from "../../core/job.ts";
 import type { Tx } from "./tx.ts";
 
 export function* mustFind(tx: Tx, id: number): Op<Job> {
@@ -16,10 +16,10 @@ export function* mustFind(tx: Tx, id: number): Op<Job> {
 }
 
 /** Returns the job of a live run. Throws `fenced` if the job has no live run with this token. */
-export function* runningJob(tx: Tx, { job: id, token }: { job: number; token: number }): Op<Job & { run: Run }> {
+export function* runningJob(tx: Tx, { job: id, token }: { job: number; token: number }): Op<RunningJob> {
 	const job = tx.peek(id) ?? (yield* tx.find(id));
 	if (!job) throw new SluiceError("not_found", `there is no job ${id}`, { field: "job" });
-	if (job.run === undefined || job.run.token !== token)
+	if (!hasRun(job) || job.run.token !== token)
 		throw new SluiceError(
 			"fenced",
 			`job ${id} is ${job.status}${job.run ? ` in attempt ${job.run.attempt}` : ""}: the run with token ${token} has been overtaken`,
@@ -28,5 +28,5 @@ export function* runningJob(tx: Tx, { job: id, token }: { job: number; token: nu
 				hint: "stop this run and throw its result away",
 			},
 		);
-	return job as Job & { run: Run };
+	return job;
 }

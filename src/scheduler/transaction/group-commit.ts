@@ -15,7 +15,7 @@ import {
 	type StoreRead,
 } from "../../contracts/store.ts";
 import type { Config } from "../../core/config.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import type { EventRow } from "../../core/event.ts";
 import { beginDueCycle } from "../limits/cycle.ts";
 import { drain } from "../waiting/drain.ts";
@@ -233,7 +233,7 @@ export class Engine {
 		round.started = clock.monotonic();
 		const limit = this.isWaitedFor ? WAITED_GROUP_MS : GROUP_MS;
 		for (let index = 0; index < group.length; index++) {
-			const one = group[index] as Pending;
+			const one = nth(group, index);
 			if (index > 0 && clock.monotonic() - round.started > limit) {
 				round.late = group.length - index;
 				return;

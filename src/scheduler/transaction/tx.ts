@@ -3,7 +3,7 @@
 import { ask, type Changes, type JobRow, noChanges, type Op, type RecordKind } from "../../contracts/store.ts";
 import { type Bucket, bucketKey, bucketOf } from "../../core/bucket.ts";
 import type { Config } from "../../core/config.ts";
-import { assert, at } from "../../core/errors.ts";
+import { assert } from "../../core/errors.ts";
 import type { EventKind, EventMap, EventRow, MoveKind, MoveMap } from "../../core/event.ts";
 import { type JobFacts, noFacts } from "../../core/gates/gate.ts";
 import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
@@ -346,7 +346,7 @@ export class Tx {
 			entry.at = to;
 		}
 		this.dirty.clear();
-		for (let index = this.flushedEvents; index < this.events.length; index++) changes.events.push(at(this.events, index));
+		for (const event of this.events.slice(this.flushedEvents)) changes.events.push(event);
 		this.flushedEvents = this.events.length;
 		if (this.counted.ids) {
 			this.counted.ids = false;

@@ -5,7 +5,7 @@ import type { ForecastOptions } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import { bucketOf } from "../../core/bucket.ts";
 import { type Config, isDirect, laneOf } from "../../core/config.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import type { Sample } from "../../core/forecast/durations.ts";
 import { type Forecast, forecast, type Queue, type QueuedJob } from "../../core/forecast/forecast.ts";
 import { footprint } from "../../core/gates/capacity.ts";
@@ -99,7 +99,7 @@ async function readJobs({ run }: Parts, config: Config): Promise<QueuedJob[]> {
 				if (job.run) isWorked = true;
 				else forWorkers.push(entry);
 			}
-			return { entries, last: jobs.length < PIECE ? null : (jobs[jobs.length - 1] as Job).id };
+			return { entries, last: jobs.length < PIECE ? null : nth(jobs, -1).id };
 		});
 		found.push(...some.entries);
 		if (found.length > MOST)
@@ -175,7 +175,7 @@ async function readSamples({ run }: Parts): Promise<Sample[]> {
 				samples: good.map((job) => ({
 					lane: job.lane,
 					recipe: specs.get(job.id)?.recipe ?? null,
-					ms: Math.max(0, (job.ended_at as number) - (job.last_run?.started_at ?? 0)),
+					ms: Math.max(0, (job.ended_at ?? 0) - (job.last_run?.started_at ?? 0)),
 				})),
 			};
 		});

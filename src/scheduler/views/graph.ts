@@ -2,7 +2,7 @@
 
 import type { Scheduler } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey, jobOfArtifact } from "../../core/fact.ts";
 import { commandLine, type Graph, type GraphEdge, type GraphNode } from "../../core/graph/text.ts";
 import type { Job, JobSpec } from "../../core/job.ts";
@@ -60,7 +60,7 @@ async function asked(run: Run, { all, batch }: GraphFilter): Promise<number[]> {
 					hint: "name one job, or a batch",
 				});
 			if (some.length < PIECE) break;
-			after = (some[some.length - 1] as { id: number }).id;
+			after = nth(some, -1).id;
 		}
 	}
 	return [...new Set(ids)].sort((a, b) => a - b);

@@ -4,8 +4,7 @@
 import { ask, type Op, type Replies } from "../../contracts/store.ts";
 import type { Job, Lock } from "../../core/job.ts";
 import { onLock, type Parked } from "../../core/parked.ts";
-import type { ReadyJob } from "../../core/planning/ready-rows.ts";
-import type { Memory, Rivals } from "../transaction/cache.ts";
+import type { Memory } from "../transaction/cache.ts";
 import type { Tx } from "../transaction/tx.ts";
 import type { Waiter } from "./lock-waiters.ts";
 
@@ -50,7 +49,10 @@ export function* fetchLocks(tx: Tx, keys: readonly string[]): Op<void> {
 	if (found.wants.length >= WANTING) return;
 	for (const key of unknown) memory.rivals.set(key, { wants: new Set(), shares: false, exclusive: false, shared: false });
 	for (const { key, job } of found.wants) memory.rivals.get(key)?.wants.add(job);
-	for (const key of found.shared) (memory.rivals.get(key) as Rivals).shares = true;
+	for (const key of found.shared) {
+		const rivals = memory.rivals.get(key);
+		if (rivals) rivals.shares = true;
+	}
 	for (const line of found.lines) memory.joinWaitQueue(line);
 }
 
@@ -94,7 +96,10 @@ export function* fetchWaiters(tx: Tx, ending: readonly number[]): Op<void> {
 	const first: number[] = [];
 	for (const [line, all] of waiters) {
 		tx.lines.learn(line, all);
-		for (const bucket of tx.lines.buckets(line) ?? []) first.push((tx.lines.first(line, bucket) as ReadyJob).id);
+		for (const bucket of tx.lines.buckets(line) ?? []) {
+			const head = tx.lines.first(line, bucket);
+			if (head) first.push(head.id);
+		}
 	}
 	yield* tx.load(first, { specs: true });
 	yield* fetchLocks(tx, lockKeys(tx, first));

@@ -5,7 +5,7 @@
 // one of them takes the key, the rest are parked on it again. A release thus wakes a few waiters, never all.
 
 import { ask, type Op } from "../../contracts/store.ts";
-import { at } from "../../core/errors.ts";
+import { nth } from "../../core/errors.ts";
 import { obstacle } from "../../core/gates/locks.ts";
 import { isWaiting, type Job, type Lock, type LockMode } from "../../core/job.ts";
 import { priorityAt } from "../../core/order.ts";
@@ -113,7 +113,7 @@ export function* evict(tx: Tx, key: string, mode: LockMode): Op<void> {
 }
 
 function* evictFirst(tx: Tx, rest: "evict" | "evict_shared", key: string, wanting: readonly number[]): Op<void> {
-	if (wanting.length > SOME) continueLater(tx, { do: rest, of: key, after: at(wanting, SOME - 1) });
+	if (wanting.length > SOME) continueLater(tx, { do: rest, of: key, after: nth(wanting, SOME - 1) });
 	yield* putBack(tx, wanting.slice(0, SOME));
 }
 
@@ -133,7 +133,7 @@ function* putBack(tx: Tx, wanting: readonly number[]): Op<void> {
 export function* evictMore(tx: Tx, key: string, mode: LockMode, after: number): Op<number | null> {
 	const wanting = yield* ask({ read: "links", key, role: ROLE[mode], after, limit: SOME });
 	yield* putBack(tx, wanting);
-	return wanting.length < SOME ? null : at(wanting, SOME - 1);
+	return wanting.length < SOME ? null : nth(wanting, SOME - 1);
 }
 
 /**
@@ -237,7 +237,8 @@ function* canTake(tx: Tx, job: Job, key: string): Op<boolean> {
 /** The dispatch order within one bucket, where the lane's base priority is the same for all. */
 function precedes(tx: Tx, a: ReadyJob, b: ReadyJob): boolean {
 	if (a.rank !== b.rank) return a.rank > b.rank;
-	const [p, q] = [a, b].map((head) => priorityAt(0, head.level, head.age_at, tx.now, tx.config)) as [number, number];
+	const priorityOf = (head: ReadyJob) => priorityAt(0, head.level, head.age_at, tx.now, tx.config);
+	const [p, q] = [priorityOf(a), priorityOf(b)];
 	if (p !== q) return p > q;
 	return a.age_at !== b.age_at ? a.age_at < b.age_at : a.id < b.id;
 }

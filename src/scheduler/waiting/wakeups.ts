@@ -1,7 +1,7 @@
 // Goes on with the durable continuations that earlier transactions left, piece by piece: table in continuation.ts.
 
 import { ask, type Op } from "../../contracts/store.ts";
-import { at } from "../../core/errors.ts";
+import { nth } from "../../core/errors.ts";
 import { isWaiting, type Job } from "../../core/job.ts";
 import { isOnLock, READY } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
@@ -78,7 +78,7 @@ function* decideLinked(tx: Tx, key: string, after: number): Op<number | null> {
 		const job = tx.peek(id);
 		if (job) tx.work.reevaluate(job);
 	}
-	return ids.length < PIECE ? null : at(ids, PIECE - 1);
+	return ids.length < PIECE ? null : nth(ids, PIECE - 1);
 }
 
 /** Re-evaluates the next waiting jobs of a batch that was held or released. */
@@ -88,7 +88,7 @@ function* decideBatch(tx: Tx, batch: string, after: number): Op<number | null> {
 		const job = yield* tx.find(id);
 		if (job) tx.work.reevaluate(job);
 	}
-	return stored.length < PIECE ? null : at(stored, PIECE - 1).id;
+	return stored.length < PIECE ? null : nth(stored, PIECE - 1).id;
 }
 
 /** Recomputes level and order of the next waiting jobs after the order's settings changed. */

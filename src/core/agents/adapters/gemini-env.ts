@@ -3,6 +3,7 @@
 // whatever the account. But it never overwrites variables that are set, even to an empty string. So the supervisor starts a run on such an account with
 // these variables set.
 
+import { nth } from "../../errors.ts";
 import type { Reveal } from "../../input/env-reference.ts";
 
 /** Variables that select the API's credentials and address. Gemini CLI treats an empty one as absent. */
@@ -52,7 +53,7 @@ export function parseDotenv(text: string): Record<string, string> {
 		const written = VALUES.map((value) => matchAt(value, file, from)).find((one) => one !== null) ?? "";
 		names.lastIndex = from + written.length;
 		const trimmed = written.trim();
-		const isQuoted = trimmed.length > 1 && /^['"`]/.test(trimmed) && trimmed.endsWith(trimmed[0] as string);
+		const isQuoted = trimmed.length > 1 && /^['"`]/.test(trimmed) && trimmed.endsWith(nth(trimmed, 0));
 		const value = isQuoted ? trimmed.slice(1, -1) : trimmed;
 		found.push([name, trimmed.startsWith('"') ? value.replaceAll("\\n", "\n").replaceAll("\\r", "\r") : value]);
 	}
