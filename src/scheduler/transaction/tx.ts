@@ -11,7 +11,7 @@ import type { LimitsView } from "../../core/limits-view.ts";
 import { READY } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
-import { LockLines } from "../waiting/lock-waiters.ts";
+import { LockWaiters } from "../waiting/lock-waiters.ts";
 import { Window } from "../waiting/ready-queue.ts";
 import { Worklist } from "../waiting/worklist.ts";
 import { isStanding, type Memory } from "./cache.ts";
@@ -55,7 +55,7 @@ export class Tx {
 	private readonly newSpecs = new Map<number, JobSpec>();
 	private readonly counters = { usage: new Set<string>(), depth: new Set<string>(), bucket: new Set<number>() };
 	private readonly records = new Records();
-	readonly lines = new LockLines();
+	readonly lockWaiters = new LockWaiters();
 	private readonly ids: Ids;
 	private readonly pace: Pace;
 	private readonly counted = { ids: false, pace: false };
@@ -187,7 +187,7 @@ export class Tx {
 		this.mutations++;
 		assert(this.memory.jobs.get(job.id)?.job === job, () => `job ${job.id} is not the remembered one`);
 		this.dirty.add(job.id);
-		this.lines.touched(job);
+		this.lockWaiters.touched(job);
 	}
 
 	/** The only way a stored job changes its status. */

@@ -95,9 +95,9 @@ export function* fetchWaiters(tx: Tx, ending: readonly number[]): Op<void> {
 	for (const { line, bucket, head } of rows) waiters.get(line)?.push({ bucket, head });
 	const first: number[] = [];
 	for (const [line, all] of waiters) {
-		tx.lines.learn(line, all);
-		for (const bucket of tx.lines.buckets(line) ?? []) {
-			const head = tx.lines.first(line, bucket);
+		tx.lockWaiters.learn(line, all);
+		for (const bucket of tx.lockWaiters.buckets(line) ?? []) {
+			const head = tx.lockWaiters.first(line, bucket);
 			if (head) first.push(head.id);
 		}
 	}

@@ -7,7 +7,7 @@ import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 
 export type Waiter = { bucket: number; head: ReadyJob };
 
-export class LockLines {
+export class LockWaiters {
 	/** Complete wait queues, each in dispatch order. */
 	private readonly known = new Map<Parked, Waiter[]>();
 	private readonly lineOf = new Map<number, Parked>();

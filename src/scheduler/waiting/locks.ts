@@ -101,7 +101,7 @@ function* waitingBuckets(tx: Tx, key: string, mode: LockMode): Op<number[]> {
 	const rivals = tx.memory.rivals.get(key);
 	if (rivals && !rivals[mode]) return [];
 	const line = onLock(key, mode);
-	const buckets = tx.lines.buckets(line) ?? (yield* ask({ read: "buckets", line }));
+	const buckets = tx.lockWaiters.buckets(line) ?? (yield* ask({ read: "buckets", line }));
 	if (rivals && buckets.length === 0) rivals[mode] = false;
 	return buckets;
 }
@@ -152,7 +152,7 @@ export function* wakeLockWaiters(tx: Tx, key: string): Op<void> {
 }
 
 function* firstIn(tx: Tx, line: Parked, bucket: number, below: { rank: number; level: number } | undefined): Op<ReadyJob | undefined> {
-	const known = tx.lines.first(line, bucket, below);
+	const known = tx.lockWaiters.first(line, bucket, below);
 	if (known !== undefined) return known ?? undefined;
 	return (yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: 1 }))[0];
 }
