@@ -1,5 +1,6 @@
 // The dashboard's address, and the link that signs a page in: its code is valid once and for minutes, and follows the #, which browsers do not send.
 
+import { errorCode } from "../core/errors.ts";
 import { CliFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 
@@ -11,9 +12,9 @@ export const signInLink = (port: number, code: string): string => `${addressOf(p
 /** A code for such a link. An older daemon cannot issue one. */
 export async function codeFor(io: Io, role: "operator" | "viewer"): Promise<{ code: string; expires_at: string }> {
 	try {
-		return (await io.ask("session.code", { role })) as { code: string; expires_at: string };
+		return await io.ask("session.code", { role });
 	} catch (error) {
-		if ((error as { code?: unknown }).code !== "unknown_method") throw error;
+		if (errorCode(error) !== "unknown_method") throw error;
 		throw new CliFailure(
 			"conflict",
 			"the daemon is of an earlier version, which knows no sign-in links",

@@ -1,10 +1,10 @@
 // Reads a run's output piece by piece, to its end or as it grows.
 
-import type { EventDocument } from "../api/documents.ts";
-import type { LogStream, StreamPart } from "../core/text/log-piece.ts";
+import type { Result } from "../api/protocol.ts";
+import type { LogStream } from "../core/text/log-piece.ts";
 import { failureOf } from "./failure.ts";
 import type { Io } from "./io.ts";
-import { hasEnded, labelOf, type ShownJob } from "./printing/job-lines.ts";
+import { hasEnded, labelOf } from "./printing/job-lines.ts";
 import { createLogText, createPrefixed, type LogText, lastLines } from "./printing/log-text.ts";
 import { plain } from "./printing/print.ts";
 
@@ -21,18 +21,8 @@ export type FollowOptions = {
 	/** Printed before each line if several logs are shown. */
 	prefix?: string;
 };
-type Piece = {
-	host?: string;
-	offset?: number;
-	text: string;
-	parts?: StreamPart[];
-	next_offset: number;
-	eof: boolean;
-	ended: boolean;
-	run?: string | null;
-	output?: string;
-	note?: string;
-};
+/** An older daemon does not send all of it. */
+type Piece = Partial<Result<"job.logs">> & Pick<Result<"job.logs">, "text" | "next_offset" | "eof" | "ended">;
 
 /** How long the daemon may hold a request while there is nothing new. */
 const WAIT_MS = 10_000;
@@ -56,7 +46,7 @@ export async function printLog(io: Io, wanted: FollowOptions, how: "once" | "fol
 			throw error;
 		}
 		if (how === "once" || wanted.attempt !== undefined || run === undefined) return;
-		const { job } = (await io.ask("job.show", { id: wanted.id })) as { job: ShownJob };
+		const { job } = await io.ask("job.show", { id: wanted.id });
 		if (hasEnded(job)) return;
 		attempt = Number(run.split(".")[1]) + 1;
 		from = WHOLE;
@@ -120,7 +110,7 @@ async function ask(io: Io, { id, stream, attempt }: FollowOptions, from: LogStar
 		...(stream === "both" ? {} : { stream }),
 		...(attempt === undefined ? {} : { run: attempt }),
 	};
-	return (await io.ask("job.logs", how === "follow" ? { ...params, wait_ms: WAIT_MS } : params)) as unknown as Piece;
+	return io.ask("job.logs", how === "follow" ? { ...params, wait_ms: WAIT_MS } : params);
 }
 
 type Begun = { piece: Piece; text: LogText; shown: string };
@@ -159,13 +149,12 @@ async function tellNothing(
 
 async function tellIfNeverStarted(io: Io, id: number | string, run: string): Promise<boolean> {
 	try {
-		const { events } = (await io.ask("job.history", { id })) as { events: EventDocument[] };
+		const { events } = await io.ask("job.history", { id });
 		const attempt = Number(run.split(".")[1]);
 		const ends = events.filter((event) => event.kind === "requeued" || event.kind === "ended");
 		const end = ends.find(({ data }) => data.attempt === attempt);
 		if (end?.data.exit_kind !== "launch_failed") return false;
-		const why =
-			(end.kind === "requeued" ? end.data.message : undefined) ?? ((await io.ask("job.show", { id })).job as ShownJob).last_failure;
+		const why = (end.kind === "requeued" ? end.data.message : undefined) ?? (await io.ask("job.show", { id })).job.last_failure;
 		io.print.say(`run ${run} was never started${why ? `: ${plain(why)}` : ""}`);
 		return true;
 	} catch {

@@ -1,5 +1,6 @@
 // Reads a manifest as written: YAML or JSON, with the line of every mistake.
 
+import { messageOf } from "../core/errors.ts";
 import { expandAll } from "../core/input/manifest.ts";
 import { JsonText, readJson, writeJson } from "../core/text/json-text.ts";
 import { CliFailure, failureOf, type Told } from "./failure.ts";
@@ -70,7 +71,7 @@ type Path = (string | number)[];
 
 /** `jobs[2].retry.max` → jobs, 2, retry, max */
 function pathOf(field: string): Path {
-	return [...field.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, key]) => (index === undefined ? (key as string) : Number(index)));
+	return [...field.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, key]) => (index === undefined ? (key ?? "") : Number(index)));
 }
 
 function parseJson(text: string): unknown {
@@ -144,6 +145,6 @@ function readYaml(
 			},
 		};
 	} catch (error) {
-		throw wrong(`${name}: ${(error as Error).message}`);
+		throw wrong(`${name}: ${messageOf(error)}`);
 	}
 }

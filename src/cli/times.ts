@@ -67,7 +67,7 @@ export function durationOf(value: string, option: string): number {
 	const parts = [...value.matchAll(/(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)/g)];
 	if (parts.length === 0 || parts.map((part) => part[0]).join("") !== value)
 		throw usage(`--${option}: ${JSON.stringify(value)} is not a duration`, "for example 30s, 5m, 1h30m, 2d");
-	return Math.round(parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit as string] as number), 0));
+	return Math.round(parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ""] ?? 0), 0));
 }
 
 /**

@@ -3,7 +3,7 @@
 import { type CommandSpec, type Completes, GLOBAL_OPTIONS, type OptionSpec } from "../command.ts";
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-const firstWords = (commands: readonly CommandSpec[]) => [...new Set(visible(commands).map(({ name }) => name.split(" ")[0] as string))];
+const firstWords = (commands: readonly CommandSpec[]) => [...new Set(visible(commands).map(({ name }) => name.split(" ")[0] ?? ""))];
 const verbsOf = (commands: readonly CommandSpec[], group: string) =>
 	visible(commands).flatMap(({ name }) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []));
 const visible = (commands: readonly CommandSpec[]) => commands.filter((command) => !command.hidden);

@@ -35,11 +35,12 @@ export function parse(argv: readonly string[], commands: readonly CommandSpec[])
 	const found = findCommand(before, commands);
 	const known: OptionSpec[] = [...GLOBAL_OPTIONS, ...(found.command?.options ?? (before.includes("help") ? [ALL_HELP] : []))];
 	const { options, words } = readOptions(before, known, found.command, end < 0, commands);
+	const home = options.get("home");
 	const globals: Globals = {
 		json: options.get("json") === true,
 		quiet: options.get("quiet") === true,
 		noColor: options.get("no-color") === true,
-		home: options.get("home") as string | undefined,
+		home: typeof home === "string" ? home : undefined,
 	};
 	if (options.get("version") === true && !found.command) return { kind: "version", globals };
 	if (options.get("help") === true || words[0] === "help")
@@ -73,7 +74,7 @@ function verbatimFrom(argv: readonly string[], commands: readonly CommandSpec[])
 	if (!command || place < 0) return argv.length;
 	let left = command.name.split(" ").length + place;
 	for (let index = 0; index < argv.length; index++) {
-		const token = argv[index] as string;
+		const token = argv[index] ?? "";
 		if (token === "--") return argv.length;
 		if (isWord(token)) left--;
 		else if (token === "--home") index++;
@@ -86,7 +87,7 @@ function verbatimFrom(argv: readonly string[], commands: readonly CommandSpec[])
 function findCommand(tokens: readonly string[], commands: readonly CommandSpec[]): { command: CommandSpec | undefined } {
 	const words: string[] = [];
 	for (let index = 0; index < tokens.length && words.length < 2; index++) {
-		const token = tokens[index] as string;
+		const token = tokens[index] ?? "";
 		if (isWord(token)) words.push(token);
 		else if (token === "--home") index++;
 	}
@@ -105,7 +106,7 @@ function readOptions(
 	const options = new Map<string, Value>();
 	const words: string[] = [];
 	for (let index = 0; index < tokens.length; index++) {
-		const token = tokens[index] as string;
+		const token = tokens[index] ?? "";
 		if (isWord(token)) {
 			words.push(token);
 			continue;
@@ -149,7 +150,8 @@ function take(options: Map<string, Value>, option: OptionSpec, value: string): v
 		);
 	}
 	if (option.type === "list") {
-		options.set(option.name, [...((options.get(option.name) as string[] | undefined) ?? []), value]);
+		const before = options.get(option.name);
+		options.set(option.name, [...(typeof before === "object" ? before : []), value]);
 		return;
 	}
 	if (options.has(option.name)) throw usage(`--${option.name} is given twice`, "give it once");
@@ -166,8 +168,8 @@ function readArgs(command: CommandSpec, words: readonly string[]): Map<string, r
 		const left = words.slice(at);
 		const taken = arg.take === "one" || arg.take === "optional" ? left.slice(0, 1) : left;
 		if (taken.length === 0 && (arg.take === "one" || arg.take === "many")) throw usage(missing(command, arg), usageLine(command));
-		if (Array.isArray(arg.completes) && taken.some((word) => !arg.completes?.includes(word))) {
-			const word = taken.find((one) => !arg.completes?.includes(one)) as string;
+		const word = taken.find((one) => Array.isArray(arg.completes) && !arg.completes.includes(one));
+		if (word !== undefined && Array.isArray(arg.completes)) {
 			const guess = nearest(word, arg.completes);
 			throw usage(
 				`${arg.name} must be one of ${arg.completes.join(", ")}, not ${JSON.stringify(word)}`,
@@ -220,7 +222,7 @@ function unknownCommand(words: readonly string[], commands: readonly CommandSpec
 		);
 	}
 	if (first === "") return usage("no command given", "see sluice --help");
-	const guess = meant(first, [...new Set(visible(commands).map((command) => command.name.split(" ")[0] as string))]);
+	const guess = meant(first, [...new Set(visible(commands).map((command) => command.name.split(" ")[0] ?? ""))]);
 	const advice = adviceFor(first) ?? (guess ? `did you mean: sluice ${guess}` : "see sluice --help");
 	return usage(`there is no command ${JSON.stringify(first)}`, advice);
 }

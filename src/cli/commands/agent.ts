@@ -5,6 +5,7 @@ import type { AgentDocument } from "../../api/context.ts";
 import { createJudging, type JudgedProfile } from "../../api/documents/judgement.ts";
 import { ADAPTERS, isFormat } from "../../core/agents/index.ts";
 import { FORMATS } from "../../core/agents/profile.ts";
+import { messageOf } from "../../core/errors.ts";
 import { systemTimezone } from "../../host/local.ts";
 import { asCaller, newerWords } from "../caller/agents.ts";
 import { keyHints } from "../caller/handed-over.ts";
@@ -163,7 +164,7 @@ function forEachPiece(path: string, option: string, call: (bytes: Buffer) => voi
 			call(buffer.subarray(0, length));
 		}
 	} catch (error) {
-		throw usage(`--${option}: ${(error as Error).message}`);
+		throw usage(`--${option}: ${messageOf(error)}`);
 	} finally {
 		if (file !== undefined) closeSync(file);
 	}

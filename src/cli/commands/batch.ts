@@ -8,8 +8,8 @@ import { cellOf, columnOf, LIST_FIELDS, shellWord, statusWords } from "../printi
 import { counted } from "../printing/print.ts";
 import { rangeWords } from "../printing/ranges.ts";
 import { printable } from "../printing/sequences.ts";
+import { gauge } from "../printing/status-lines.ts";
 import { table } from "../printing/table.ts";
-import { gauge } from "./scheduler/status.ts";
 
 export const run = byVerb({ list, show, close, cancel, retry });
 

@@ -1,7 +1,7 @@
 // sluice budget list, grant and report: the cost of jobs in groups; with three arguments, a charge.
 
 import type { BudgetDocument } from "../../api/protocol/budget.ts";
-import { dollars, usedWords } from "../../core/ledger.ts";
+import { dollars } from "../../core/ledger.ts";
 import { amountOf } from "../amounts.ts";
 import { byVerb, type Call } from "../command.ts";
 import { usage } from "../failure.ts";
@@ -9,6 +9,7 @@ import { answer, type Io } from "../io.ts";
 import { field, type ListColumn, printList, right } from "../printing/list.ts";
 import { plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
+import { budgetWords } from "../printing/status-lines.ts";
 import { table } from "../printing/table.ts";
 
 export const run = byVerb({ list, grant, report });
@@ -58,9 +59,6 @@ async function grant(call: Call, io: Io): Promise<undefined> {
 	});
 	answer(io, document, () => io.print.say(budgetWords(document.budget)));
 }
-
-export const budgetWords = ({ subject, dim, used, limit }: Pick<BudgetDocument, "subject" | "dim" | "used" | "limit">): string =>
-	`${subject} has used ${usedWords(used, limit, dim)}`;
 
 /** As `budget.report` groups them; the module of the protocol is too much to load for six words. */
 const COST_GROUPS = ["batch", "owner", "repo", "lane", "agent", "job"] as const;

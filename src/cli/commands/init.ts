@@ -2,12 +2,13 @@
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode, messageOf } from "../../core/errors.ts";
 import type { Call } from "../command.ts";
 import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
-	const preset = call.text("preset") as Parameters<typeof starter>[0];
+	const preset = call.choice("preset", ["cards", "town", "dag", "loops", "kernel"]);
 	const home = io.world.homeOf(io.home);
 	const path = join(home, "config.yml");
 	const text = await starter(preset);
@@ -15,9 +16,8 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		mkdirSync(home, { recursive: true, mode: 0o700 });
 		writeFileSync(path, text, { flag: "wx", mode: 0o600 });
 	} catch (error) {
-		const { code, message } = error as NodeJS.ErrnoException;
-		if (code !== "EEXIST" || !existsSync(path))
-			throw new CliFailure("store", `cannot write ${path}: ${message}`, "name another home with --home or SLUICE_HOME");
+		if (errorCode(error) !== "EEXIST" || !existsSync(path))
+			throw new CliFailure("store", `cannot write ${path}: ${messageOf(error)}`, "name another home with --home or SLUICE_HOME");
 		throw new CliFailure(
 			"conflict",
 			`${path} is there already`,
@@ -66,7 +66,7 @@ ${commented(differences(PRESETS[preset], DEFAULTS))}
 
 function differences(value: object, usual: object): Record<string, unknown> {
 	const isGroup = (one: unknown): one is Record<string, unknown> => typeof one === "object" && one !== null && !Array.isArray(one);
-	const usually = usual as Record<string, unknown>;
+	const usually: Record<string, unknown> = { ...usual };
 	return Object.fromEntries(
 		Object.entries(value).flatMap(([key, one]) => {
 			if (JSON.stringify(one) === JSON.stringify(usually[key])) return [];

@@ -7,7 +7,7 @@ import { usage } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
 import { cap, count, field, type ListColumn, printList } from "../printing/list.ts";
 import { plain } from "../printing/print.ts";
-import { gauge } from "./scheduler/status.ts";
+import { gauge } from "../printing/status-lines.ts";
 
 export const run = byVerb({ list, set, remove });
 

@@ -7,7 +7,7 @@ import { isWaiting, type ShownJob, statusWords } from "./job-lines.ts";
 export async function noteAttempt(io: Io, id: number | string): Promise<void> {
 	if (io.json) return;
 	// Only a note: if the job cannot be read, the output is printed without it.
-	const { job } = (await io.ask("job.show", { id }).catch(() => ({ job: undefined }))) as { job?: ShownJob };
+	const job: ShownJob | undefined = (await io.ask("job.show", { id }).catch(() => undefined))?.job;
 	if (!job) return;
 	const attempt = job.attempt ?? 0;
 	if (attempt === 0 || !isWaiting(job)) return;

@@ -167,7 +167,7 @@ export function columnOf(field: string): TableColumn {
 export function cellOf(field: string, job: ShownJob, paint: Paint, now: number): string {
 	const known = COLUMNS[field];
 	if (known) return known.cell(job, paint, now);
-	const value = (job as Record<string, unknown>)[field];
+	const value = new Map<string, unknown>(Object.entries(job)).get(field);
 	return /_(?:at|until)$|^deadline$/.test(field) && typeof value === "string"
 		? relative(instantOf(value) ?? now, now)
 		: fieldWords(field, value);

@@ -11,7 +11,7 @@ const waitsForLocks = (job: ShownJob) => job.status === "waiting_on_locks" && jo
 export async function withLockWords(io: Io, jobs: readonly ShownJob[]): Promise<ShownJob[]> {
 	if (!jobs.some(waitsForLocks)) return [...jobs];
 	const answer = await io.ask("lock.list").catch(() => ({ locks: [] }));
-	const byKey = new Map((answer.locks as LockDocument[]).map((lock) => [lock.key, lock]));
+	const byKey = new Map(answer.locks.map((lock): [string, LockDocument] => [lock.key, lock]));
 	return jobs.map((job) => {
 		const detail = waitsForLocks(job) ? wordsOf(job, byKey) : undefined;
 		return detail === undefined ? job : { ...job, wait_reason: { kind: "locks", detail } };

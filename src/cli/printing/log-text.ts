@@ -55,7 +55,7 @@ export function createPrefixed(write: (text: string) => void, prefix: string) {
 	return {
 		write(text: string): void {
 			const lines = (rest + text).split("\n");
-			rest = lines.pop() as string;
+			rest = lines.pop() ?? "";
 			if (lines.length > 0) write(lines.map((line) => `${prefix}${line}\n`).join(""));
 		},
 		end(): void {

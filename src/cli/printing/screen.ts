@@ -1,11 +1,11 @@
 // Draws the live screen. Pure, so that tests can check it.
 
 import type { StatusDocument } from "../../api/documents/status.ts";
-import { gauge, lendingWords, queuedWords, slotsUsed } from "../commands/scheduler/status.ts";
 import { clockTime, instantOf, relative } from "../times.ts";
 import { cellOf, columnOf, hasEnded, isHeldBack, isWaiting, type ShownJob } from "./job-lines.ts";
 import type { Paint } from "./print.ts";
 import { printable } from "./sequences.ts";
+import { gauge, lendingWords, queuedWords, slotsUsed } from "./status-lines.ts";
 import { cut, pad, table, widthOf } from "./table.ts";
 
 export type ScreenView = {

@@ -30,7 +30,7 @@ function harmless(colour: string): string {
 	const given = colour.slice(2, -1).split(";");
 	const kept: string[] = [];
 	for (let at = 0; at < given.length; at++) {
-		const one = (given[at] as string).replace(/^0+(?=\d)/, "");
+		const one = (given[at] ?? "").replace(/^0+(?=\d)/, "");
 		if (/^[345]8$/.test(one)) {
 			// The parameters that belong to it are no attributes of their own.
 			const length = given[at + 1] === "2" ? 5 : 3;

@@ -66,17 +66,17 @@ export function table(
 	while (over > 0) {
 		const shrinkable = used.filter((index) => {
 			const least = columns[index]?.shrink;
-			return least !== undefined && (widths.get(index) as number) > least;
+			return least !== undefined && (widths.get(index) ?? 0) > least;
 		});
 		if (shrinkable.length === 0) break;
-		const one = shrinkable.reduce((a, b) => ((widths.get(b) as number) > (widths.get(a) as number) ? b : a));
-		widths.set(one, (widths.get(one) as number) - 1);
+		const one = shrinkable.reduce((a, b) => ((widths.get(b) ?? 0) > (widths.get(a) ?? 0) ? b : a));
+		widths.set(one, (widths.get(one) ?? 0) - 1);
 		over--;
 	}
 	const joined = (cells: readonly string[], paint = (text: string) => text) =>
 		used
 			.map((index, place) => {
-				const room = widths.get(index) as number;
+				const room = widths.get(index) ?? 0;
 				const cell = paint(cut(cells[index] ?? "", room));
 				if (columns[index]?.align === "right") return padLeft(cell, room);
 				return place === used.length - 1 ? cell : pad(cell, room);

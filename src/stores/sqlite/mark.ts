@@ -3,14 +3,13 @@
 
 import { closeSync, constants, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { SluiceError } from "../../core/errors.ts";
+import { messageOf, SluiceError } from "../../core/errors.ts";
 import { LOSS_HINT, lossOf, lossWords, type StoreFound, type StoreMark } from "../../core/trust/store-loss.ts";
 import type { Database } from "./driver.ts";
 import { openUntouched } from "./whose.ts";
 
 /** Always as many bytes, written in place: the file never grows, so a full disk does not matter, and it fits into one sector. */
 const SIZE = 256;
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const markPath = (path: string) => `${path}-mark`;
 
 export type MarkWriter = {

@@ -2,6 +2,7 @@
 
 import { readFileSync, statSync } from "node:fs";
 import type { AddDocument } from "../../../api/protocol/job.ts";
+import { errorCode, messageOf } from "../../../core/errors.ts";
 import type { JobInput } from "../../../core/job.ts";
 import { exactJson, writeJson } from "../../../core/text/json-text.ts";
 import { allowedNames, capture, chosen } from "../../caller/environment.ts";
@@ -228,10 +229,7 @@ export function payloadOf(text: string, { world }: Io): unknown {
 	try {
 		return exactJson(json);
 	} catch (error) {
-		throw usage(
-			`--payload is not JSON: ${(error as Error).message}`,
-			`quote it for the shell, for example --payload '{"a": 1}', or write @FILE`,
-		);
+		throw usage(`--payload is not JSON: ${messageOf(error)}`, `quote it for the shell, for example --payload '{"a": 1}', or write @FILE`);
 	}
 }
 
@@ -239,9 +237,12 @@ function readText(path: string, option: string): string {
 	try {
 		return readFileSync(path, "utf8");
 	} catch (error) {
-		const { code, message } = error as NodeJS.ErrnoException;
-		const said = { ENOENT: `there is no file ${path}`, EISDIR: `${path} is a folder`, EACCES: `you may not read ${path}` };
-		throw usage(`--${option}: ${said[code as keyof typeof said] ?? message}`);
+		const said: Record<string, string> = {
+			ENOENT: `there is no file ${path}`,
+			EISDIR: `${path} is a folder`,
+			EACCES: `you may not read ${path}`,
+		};
+		throw usage(`--${option}: ${said[String(errorCode(error))] ?? messageOf(error)}`);
 	}
 }
 

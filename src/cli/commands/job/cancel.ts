@@ -5,9 +5,6 @@ import { EXIT } from "../../failure.ts";
 import { answer, type Io, idOf } from "../../io.ts";
 import { printable } from "../../printing/sequences.ts";
 
-/** An older daemon does not send the last two. */
-type Cancelled = { cancelled: number[]; requested: number[]; ended?: number[]; refused?: { job: number; message: string }[] };
-
 export async function run(call: Call, io: Io): Promise<number> {
 	const params = {
 		ids: call.args("ID").map(idOf),
@@ -15,7 +12,8 @@ export async function run(call: Call, io: Io): Promise<number> {
 		...(call.has("reason") ? { reason: call.text("reason") } : {}),
 	};
 	const document = await io.ask("job.cancel", params);
-	const { cancelled, requested, ended = [], refused = [] } = document as Cancelled;
+	// An older daemon does not send the last two.
+	const { cancelled, requested, ended = [], refused = [] } = document;
 	answer(io, document, () => {
 		if (cancelled.length > 0) io.print.say(`cancelled: ${cancelled.join(", ")}`);
 		if (requested.length > 0) io.print.say(`asked to stop: ${requested.join(", ")}`);

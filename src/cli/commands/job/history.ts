@@ -13,8 +13,7 @@ import { durationWords, instantOf, localTime, relative } from "../../times.ts";
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.history", { id: idOf(call.arg("ID")) });
 	answer(io, document, () => {
-		const events = document.events as EventDocument[];
-		const rows = events.map((event) => [
+		const rows = document.events.map((event) => [
 			localTime(instantOf(event.at) ?? 0),
 			event.kind.replaceAll("_", " "),
 			detail(event, io),
@@ -32,7 +31,7 @@ function detail(event: EventDocument, { print, world }: Io): string {
 	const move = to === null ? "" : `${from === null ? "" : `${statusWords(from)} → `}${paintStatus(print.paint, to, statusWords(to))}`;
 	const more = Object.entries(event.data).flatMap(([key, value]) => {
 		if (value === null || value === undefined || value === "" || key === "burns" || key === "from" || key === "to") return [];
-		if (key === "reason" && typeof value === "object") return [plain((value as { detail?: string }).detail ?? value)];
+		if (key === "reason" && typeof value === "object") return [plain("detail" in value ? value.detail : value)];
 		if (key === "reason" || key === "end_reason" || key === "message") return [plain(value)];
 		if (key === "retry_at" || key === "until") {
 			const at = instantOf(value);

@@ -1,9 +1,11 @@
 // sluice list: jobs, grouped by repo.
 
 import type { StatusDocument } from "../../../api/documents/status.ts";
+import type { Params } from "../../../api/protocol.ts";
 import type { ReadyEntry } from "../../../contracts/scheduler.ts";
 import { fieldHint, JOB_FIELDS } from "../../../core/job-fields.ts";
-import type { Call } from "../../command.ts";
+import { type Call, given } from "../../command.ts";
+import { STATUSES } from "../../command-line/shared-options.ts";
 import { usage } from "../../failure.ts";
 import { answer, type Io, settingOf } from "../../io.ts";
 import { cellOf, columnOf, hasEnded, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../../printing/job-lines.ts";
@@ -11,8 +13,8 @@ import { entryLines } from "../../printing/kernel-lines.ts";
 import { withLockWords } from "../../printing/lock-words.ts";
 import { pairs } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
+import { failureWords } from "../../printing/status-lines.ts";
 import { bounded, table } from "../../printing/table.ts";
-import { failureWords } from "../scheduler/status.ts";
 
 const PAGE = 1000;
 const ON_SCREEN = 500;
@@ -20,22 +22,23 @@ const ON_SCREEN = 500;
 const ENTRIES = 10_000;
 
 export async function run(call: Call, io: Io): Promise<undefined> {
-	const filter: Record<string, unknown> = {};
-	if (call.list("status").length > 0) filter.status = call.list("status");
-	for (const name of ["lane", "repo", "batch"]) if (call.has(name)) filter[name] = call.text(name);
-	if (call.flag("all")) filter.all = true;
-	const given = call.number("limit");
-	if (given !== undefined && given < 0) throw usage("--limit must not be negative", "0 shows all");
-	const limit = (given ?? (io.world.stdout.isTTY && !io.json ? ON_SCREEN : 0)) || Number.POSITIVE_INFINITY;
+	const statuses = STATUSES.filter((status) => call.list("status").includes(status));
+	const filter: Filter = {
+		...(statuses.length > 0 ? { status: statuses } : {}),
+		...given({ lane: call.text("lane"), repo: call.text("repo"), batch: call.text("batch") }),
+		...(call.flag("all") ? { all: true } : {}),
+	};
+	const wish = call.number("limit");
+	if (wish !== undefined && wish < 0) throw usage("--limit must not be negative", "0 shows all");
+	const limit = (wish ?? (io.world.stdout.isTTY && !io.json ? ON_SCREEN : 0)) || Number.POSITIVE_INFINITY;
 	// Of ended jobs, the latest matter.
-	const end =
-		call.flag("all") || call.list("status").some((status) => hasEnded({ id: 0, status: status as ShownJob["status"] })) ? "last" : "first";
+	const end = call.flag("all") || statuses.some((status) => hasEnded({ id: 0, status })) ? "last" : "first";
 	const { jobs, more } = await collect(io, filter, limit, end);
 	const wanted = await wantedFields(call, io, "list");
 	const fields = fieldsOf(wanted, jobs, LIST_FIELDS);
 	const seen = io.json || !(fields.includes("remark") || call.text("format") === "block") ? jobs : await withLockWords(io, jobs);
 	// An older daemon, or a run without permission, leaves out fields.
-	const status = (await io.ask("scheduler.status", {}).catch(() => ({}))) as Partial<StatusDocument>;
+	const status: Partial<StatusDocument> = await io.ask("scheduler.status", {}).catch(() => ({}));
 	const kernel = await kernelEntries(io, filter, limit, status);
 	const isOpen = !(filter.all || filter.status);
 	const unmerged = io.json || !isOpen ? [] : await unmergedJobs(io, filter, status);
@@ -57,12 +60,13 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
+type Filter = Params<"job.list">;
 type Kernel = { entries: ReadyEntry[]; total: number };
 
 /** Entries of the kernel's queue, beside the jobs; with `--all` also ended ones. None if a filter selects only jobs, or if the kernel is switched off. */
 async function kernelEntries(
 	io: Io,
-	{ all, ...narrowed }: Record<string, unknown>,
+	{ all, ...narrowed }: Filter,
 	limit: number,
 	{ kernel }: Partial<StatusDocument>,
 ): Promise<Kernel | undefined> {
@@ -71,9 +75,7 @@ async function kernelEntries(
 	const most = Math.min(limit, ENTRIES);
 	const found: Kernel = { entries: [], total: 0 };
 	for (const state of all ? [undefined] : ["queued", "dispatched"]) {
-		const page = (await io.ask("kernel.sched.list", { limit: most, ...(state === undefined ? {} : { state }) }).catch(() => undefined)) as
-			| Kernel
-			| undefined;
+		const page = await io.ask("kernel.sched.list", { limit: most, ...(state === undefined ? {} : { state }) }).catch(() => undefined);
 		if (page === undefined) return undefined;
 		found.entries.push(...page.entries);
 		found.total += page.total;
@@ -91,9 +93,9 @@ function printKernel(io: Io, { entries, total }: Kernel, jobs: number): void {
 }
 
 /** Ended jobs are in no row, but these need a person. */
-async function unmergedJobs(io: Io, filter: Record<string, unknown>, { unmerged = [] }: Partial<StatusDocument>): Promise<ShownJob[]> {
+async function unmergedJobs(io: Io, filter: Filter, { unmerged = [] }: Partial<StatusDocument>): Promise<ShownJob[]> {
 	if (unmerged.length === 0) return [];
-	const { jobs } = (await io.ask("job.list", { ids: unmerged.map(({ job }) => job), limit: PAGE })) as { jobs: ShownJob[] };
+	const { jobs } = await io.ask("job.list", { ids: unmerged.map(({ job }) => job), limit: PAGE });
 	return jobs.filter((job) =>
 		(["lane", "repo", "batch"] as const).every((name) => filter[name] === undefined || job[name] === filter[name]),
 	);
@@ -113,18 +115,13 @@ const emptyWords = (call: Call) =>
 			: "nothing waits and nothing runs; --all shows what has ended";
 
 /** Page by page, so that no answer gets too long; forwards, or with a limit backwards from the latest. */
-async function collect(
-	io: Io,
-	filter: Record<string, unknown>,
-	limit: number,
-	end: "first" | "last",
-): Promise<{ jobs: ShownJob[]; more: boolean }> {
+async function collect(io: Io, filter: Filter, limit: number, end: "first" | "last"): Promise<{ jobs: ShownJob[]; more: boolean }> {
 	const back = end === "last" && Number.isFinite(limit);
 	let all: ShownJob[] = [];
-	let place: Record<string, unknown> = back ? { before: Number.MAX_SAFE_INTEGER } : { after: 0 };
+	let place: { before: number } | { after: number } = back ? { before: Number.MAX_SAFE_INTEGER } : { after: 0 };
 	while (all.length <= limit) {
 		const want = Math.min(PAGE, limit - all.length + 1);
-		const { jobs } = (await io.ask("job.list", { ...filter, limit: want, ...place })) as { jobs: ShownJob[] };
+		const { jobs } = await io.ask("job.list", { ...filter, limit: want, ...place });
 		if (back) all = [...jobs, ...all];
 		else all.push(...jobs);
 		const next = jobs.at(back ? 0 : -1);
@@ -156,7 +153,9 @@ export function fieldsOf(wanted: Wanted | undefined, jobs: readonly ShownJob[], 
 }
 
 const only = (job: ShownJob, fields: readonly string[]) =>
-	Object.fromEntries(fields.filter((field) => Object.hasOwn(job, field)).map((field) => [field, (job as Record<string, unknown>)[field]]));
+	Object.fromEntries(
+		fields.filter((field) => Object.hasOwn(job, field)).map((field) => [field, new Map<string, unknown>(Object.entries(job)).get(field)]),
+	);
 
 function printGroups({ print, world }: Io, jobs: readonly ShownJob[], fields: readonly string[]): void {
 	const groups = new Map<string, ShownJob[]>();

@@ -18,7 +18,7 @@ const removal = (restore: readonly string[], path: string): string => [...restor
 
 async function dashboard(call: Call, io: Io): Promise<undefined> {
 	const role = call.flag("viewer") ? "viewer" : "operator";
-	const { port, http_problem = null } = (await io.ask("scheduler.version")) as { port: number | null; http_problem?: string | null };
+	const { port, http_problem = null } = await io.ask("scheduler.version");
 	if (port === null)
 		throw new CliFailure(
 			"no_daemon",
@@ -48,8 +48,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (document.host !== null) io.print.say(`on host ${plain(document.host)}`);
 		if (document.branch !== null) io.print.say(`branch ${plain(document.branch)}, from ${plain(document.base_branch)}`);
 		if (document.session !== null) io.print.say(`session ${plain(document.session)}`);
-		const { resume } = document as { resume?: { argv: string[]; env: Record<string, string> } | null };
-		const restore = (document.restore ?? null) as string[] | null;
+		const { resume, restore = null } = document;
 		const first = restore === null ? "" : `${printable(restore.map(shellWord).join(" "))} && `;
 		if (resume) io.print.say(`go on with it: ${first}${commandOf(String(document.path), resume)}`);
 		else if (restore !== null) io.print.say(`make it again: ${first}cd ${shellWord(String(document.path))}`);

@@ -21,7 +21,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	if (call.flag("outcome")) return outcome(call, io);
 	if (call.number("run") !== undefined) throw usage("--run needs --outcome", "logs --run N shows what that run has written");
 	const document = await io.ask("job.show", { id: idOf(call.arg("ID")) });
-	const [job] = (await (io.json ? [document.job] : withLockWords(io, [document.job as ShownJob]))) as [ShownJob];
+	const [job = document.job]: ShownJob[] = io.json ? [] : await withLockWords(io, [document.job]);
 	const wanted = await wantedFields(call, io, "show");
 	const fields = wanted && fieldsOf(wanted, [job], []);
 	answer(io, document, () => {
@@ -48,7 +48,7 @@ async function outcome(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.outcome", { id: idOf(call.arg("ID")), ...(run === undefined ? {} : { run }) });
 	if (run === undefined) await noteAttempt(io, idOf(call.arg("ID")));
 	answer(io, document, () => {
-		const { version: _version, last_message, ...rest } = document.outcome as Record<string, unknown>;
+		const { version: _version, last_message, ...rest } = document.outcome;
 		const host = document.host === null ? {} : { host: document.host };
 		const rows = Object.entries({ ...rest, ...host }).flatMap(([key, value]) => {
 			const text = /_at$/.test(key) && typeof value === "number" ? localTime(value) : plain(value);

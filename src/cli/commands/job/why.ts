@@ -2,6 +2,7 @@
 
 import type { EtaDocument } from "../../../api/documents/eta.ts";
 import type { JobDocument, ReasonDocument } from "../../../api/documents.ts";
+import type { Result } from "../../../api/protocol.ts";
 import { fits } from "../../../core/gates/after.ts";
 import { shellCommandFor } from "../../../core/input/shell-line.ts";
 import type { ReasonCode } from "../../../core/reason.ts";
@@ -27,21 +28,12 @@ import { durationWords, instantOf, relative, withLocalTimes } from "../../times.
 import { headline } from "./show.ts";
 import { entryWhy } from "./why-kernel.ts";
 
-type Why = {
-	job: ShownJob;
-	reasons: ReasonDocument[];
-	position: number | null;
-	priority: { total: number; terms: { name: string; value: number }[] };
-	/** An older daemon does not send it. */
-	waiters?: number[];
-	results?: { job: number; name: string | null; status: string; has_result: boolean }[];
-	eta?: EtaDocument;
-	warning?: string;
-};
+/** An older daemon does not send all of it. */
+type Why = Pick<Result<"job.why">, "reasons" | "position" | "priority"> & Partial<Omit<Result<"job.why">, "job">> & { job: ShownJob };
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.why", { id: idOf(call.arg("ID")) });
-	const lines = io.json ? [] : await explained(document as Why, io);
+	const lines = io.json ? [] : await explained(document, io);
 	answer(io, document, () => {
 		for (const line of lines) io.print.out(line);
 	});
@@ -56,8 +48,7 @@ export const explained = async (why: Why, io: Io): Promise<string[]> =>
 		? entryWhy(why, io)
 		: explain(why, io, { culprit: await culpritOf(why.job, io), unmerged: await unmergedOf(why, io) });
 
-const find = async (id: number, io: Io): Promise<ShownJob | undefined> =>
-	(await io.ask("job.show", { id }).catch(() => undefined))?.job as ShownJob | undefined;
+const find = async (id: number, io: Io): Promise<ShownJob | undefined> => (await io.ask("job.show", { id }).catch(() => undefined))?.job;
 
 /** By the reason's subject. The reason only names the awaited job, which may have succeeded without being merged yet. */
 async function unmergedOf({ job, reasons }: Why, io: Io): Promise<Map<string, ShownJob>> {
@@ -157,7 +148,7 @@ function mergeSentence({ merge_status, merge_report }: ShownJob): string {
 /** What was paused when the processes were frozen, and how to resume them. */
 async function frozenAdvice(job: ShownJob, io: Io): Promise<string[]> {
 	if (!job.run?.frozen) return [];
-	const { holds = [] } = (await io.ask("scheduler.status").catch(() => ({}))) as { holds?: { scope: string; kind: string }[] };
+	const holds = (await io.ask("scheduler.status").catch(() => undefined))?.holds ?? [];
 	const account = job.run.account ?? job.account;
 	const scopes = ["all", `lane:${job.lane}`, `repo:${job.repo}`, `batch:${job.batch}`, `account:${account}`];
 	const found = scopes.find((scope) => holds.some((hold) => hold.kind === "paused" && hold.scope === scope)) ?? "all";

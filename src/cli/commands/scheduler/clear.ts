@@ -14,7 +14,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 				"clear ends jobs, and there is no terminal to ask at",
 				`if you are sure: sluice clear ${item === undefined ? "" : `--item ${inShell(item)} `}--yes`,
 			);
-		const { queued_total } = (await io.ask("scheduler.status")) as { queued_total: number };
+		const { queued_total } = await io.ask("scheduler.status");
 		const what = item === undefined ? `all ${counted(queued_total, "job")} that do not run` : `all jobs of item ${item} that do not run`;
 		world.stderr.write(`End ${what}? [y/N] `);
 		if (!/^y(?:es)?$/i.test((await firstLine(world.stdin)).trim())) {
@@ -23,7 +23,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		}
 	}
 	const document = await io.ask("scheduler.clear", item === undefined ? {} : { item });
-	const { cleared } = document as { cleared: number[] };
+	const { cleared } = document;
 	answer(io, document, () =>
 		io.print.say(
 			cleared.length === 0

@@ -9,7 +9,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const days = call.number("days");
 	if (days !== undefined && days < 0) throw usage("--days must not be negative");
 	const document = await io.ask("scheduler.gc", days === undefined ? {} : { days });
-	const { deleted, kept, unmerged = 0 } = document as { deleted: number; kept: number; unmerged?: number };
+	const { deleted, kept, unmerged = 0 } = document;
 	answer(io, document, () => {
 		const referred = kept - unmerged;
 		const why = [

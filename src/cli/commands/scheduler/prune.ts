@@ -4,12 +4,10 @@ import type { Call } from "../../command.ts";
 import { answer, type Io } from "../../io.ts";
 import { counted, plain } from "../../printing/print.ts";
 
-type Report = { removed: { path: string; rescued: string | null }[]; kept: { path: string; why: string }[] };
-
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const dry = call.flag("dry-run");
 	const document = await io.ask("scheduler.prune", dry ? { dry_run: true } : {});
-	const { removed, kept } = document as unknown as Report;
+	const { removed, kept } = document;
 	answer(io, document, () => {
 		for (const { path, rescued } of removed)
 			io.print.out(

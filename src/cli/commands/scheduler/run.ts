@@ -17,12 +17,7 @@ const BOUNDS: Record<string, string> = {
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const dry = call.flag("dry-run");
 	const document = await io.ask("scheduler.run", dry ? { dry_run: true } : {});
-	const { dispatch, skipped, reason, detail } = document as {
-		dispatch: number[];
-		skipped: { job: number; reason: string }[];
-		reason: string;
-		detail?: string;
-	};
+	const { dispatch, skipped, reason, detail } = document;
 	answer(io, document, () => {
 		const { print } = io;
 		print.out(`${dry ? "Would start" : "Started"}: ${dispatch.length === 0 ? "nothing" : dispatch.join(", ")}`);

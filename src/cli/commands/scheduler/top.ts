@@ -1,10 +1,9 @@
 // sluice top: the live screen. Draws on the alternate screen, and only lines that have changed.
 
-import type { StatusDocument } from "../../../api/documents/status.ts";
 import type { Call } from "../../command.ts";
 import { EXIT, failureOf, usage } from "../../failure.ts";
 import type { Io } from "../../io.ts";
-import { hasEnded, labelOf, type ShownJob } from "../../printing/job-lines.ts";
+import { hasEnded, labelOf } from "../../printing/job-lines.ts";
 import { withLockWords } from "../../printing/lock-words.ts";
 import { draw, inOrder, moved, type ScreenView } from "../../printing/screen.ts";
 import { tame } from "../../printing/sequences.ts";
@@ -35,84 +34,88 @@ export async function run(_call: Call, io: Io): Promise<number> {
 	}
 }
 
+type Top = {
+	view: ScreenView;
+	/** The job that a person is asked about: cancel it? */
+	asking: number | undefined;
+};
+
 async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<number> {
-	const { world, print } = io;
-	const view: ScreenView = {
-		status: undefined,
-		jobs: [],
-		selected: undefined,
-		cover: undefined,
-		note: undefined,
-		now: world.now(),
+	const { world } = io;
+	const view: ScreenView = { status: undefined, jobs: [], selected: undefined, cover: undefined, note: undefined, now: world.now() };
+	const top: Top = { view, asking: undefined };
+	const screen = createScreen(io);
+	const inputs = listen(io, keys, screen.forget);
+	const noteFailure = (error: unknown) => {
+		view.note = failureOf(error).message;
 	};
-	let before: string[] = [];
-	let pressed: string[] = [];
-	let wake = () => {};
-	const nudge = () => wake();
-	let leave = () => {};
-	const stopKeys = keys((key) => {
-		pressed.push(key);
-		if (LEAVES.has(key)) leave();
-		nudge();
-	});
-	const stopResize = world.onResize?.(() => {
-		before = [];
-		nudge();
-	});
-	let stopped: number | undefined;
-	const stopSignals = world.onSignal?.((code) => {
-		stopped = code;
-		leave();
-		nudge();
-	});
-	let asking: number | undefined;
-
-	const paintScreen = () => {
-		const size = { columns: world.stdout.columns ?? 80, rows: world.stdout.rows ?? 24 };
-		const lines = draw({ ...view, now: world.now() }, size, print.paint).map((line) => tame(line, "keep"));
-		const all = before.length !== lines.length;
-		const changes = lines.flatMap((line, row) => (all || before[row] !== line ? [`\u001b[${row + 1};1H\u001b[2K${line}`] : []));
-		if (changes.length > 0) world.stdout.write(changes.join(""));
-		before = lines;
-	};
-
-	const press = async (key: string): Promise<number | undefined> => {
-		if (key === "\u0003") return EXIT.interrupted;
-		if (asking !== undefined) {
-			view.note = key === "y" ? await cancel(io, asking) : "not cancelled";
-			asking = undefined;
-			return undefined;
-		}
-		view.note = undefined;
-		if (view.cover) {
-			view.cover = undefined;
-			return undefined;
-		}
-		const step = { j: 1, "\u001b[B": 1, k: -1, "\u001b[A": -1, "\u001b[6~": 10, "\u001b[5~": -10, g: -MOST, G: MOST }[key];
-		if (step !== undefined) view.selected = moved(view.jobs, view.selected, step);
-		else if (key === "q" || key === "\u001b") return EXIT.done;
-		else if (key === "p") view.note = await togglePause(io, view.status?.paused === true);
-		else if (key === "w" && view.selected !== undefined)
-			view.cover = await explained((await io.ask("job.why", { id: view.selected })) as Parameters<typeof explained>[0], io);
-		else if (key === "c" && view.selected !== undefined) {
-			const job = view.jobs.find(({ id }) => id === view.selected);
-			if (job && hasEnded(job)) view.note = `${labelOf(job)} has ended`;
-			else if (job) {
-				asking = job.id;
-				view.note = `cancel ${labelOf(job)}? y or n`;
-			}
-		}
-		return undefined;
-	};
-
 	try {
 		for (;;) {
-			const refreshed = refresh(io, view).catch((error: unknown) => {
-				view.note = failureOf(error).message;
-			});
 			// A daemon that has gone is retried for some seconds: the keys that quit must not have to wait for that.
-			await Promise.race([refreshed, new Promise<void>((resolve) => (leave = resolve))]);
-			paintScreen();
+			await Promise.race([refresh(io, view).catch(noteFailure), inputs.leaves()]);
+			screen.paint(view);
+			const { stopped, pressed } = await inputs.next();
+			if (stopped !== undefined) return stopped;
+			for (const key of pressed) {
+				try {
+					const code = await press(io, top, key);
+					if (code !== undefined) return code;
+				} catch (error) {
+					noteFailure(error);
+				}
+				screen.paint(view);
+			}
+		}
+	} finally {
+		inputs.stop();
+	}
+}
+
+/** Writes only the lines that have changed since the last painting; after `forget` all of them. */
+function createScreen({ world, print }: Io): { paint(view: ScreenView): void; forget(): void } {
+	let before: string[] = [];
+	return {
+		paint(view) {
+			const size = { columns: world.stdout.columns ?? 80, rows: world.stdout.rows ?? 24 };
+			const lines = draw({ ...view, now: world.now() }, size, print.paint).map((line) => tame(line, "keep"));
+			const all = before.length !== lines.length;
+			const changes = lines.flatMap((line, row) => (all || before[row] !== line ? [`\u001b[${row + 1};1H\u001b[2K${line}`] : []));
+			if (changes.length > 0) world.stdout.write(changes.join(""));
+			before = lines;
+		},
+		forget: () => {
+			before = [];
+		},
+	};
+}
+
+/** Keys, changes of the screen's size, and signals, as they come. */
+function listen({ world }: Io, keys: NonNullable<Io["world"]["keys"]>, resized: () => void) {
+	let pressed: string[] = [];
+	let stopped: number | undefined;
+	let wake = () => {};
+	let leave = () => {};
+	const stops = [
+		keys((key) => {
+			pressed.push(key);
+			if (LEAVES.has(key)) leave();
+			wake();
+		}),
+		world.onResize?.(() => {
+			resized();
+			wake();
+		}),
+		world.onSignal?.((code) => {
+			stopped = code;
+			leave();
+			wake();
+		}),
+	];
+	return {
+		/** Resolves at a key that quits, or a signal. */
+		leaves: () => new Promise<void>((resolve) => (leave = resolve)),
+		/** Resolves at the next input, or when it is time to refresh the screen. */
+		async next(): Promise<{ pressed: string[]; stopped: number | undefined }> {
 			if (pressed.length === 0 && stopped === undefined)
 				await new Promise<void>((resolve) => {
 					const stop = world.after(EVERY_MS, resolve);
@@ -121,47 +124,66 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 						resolve();
 					};
 				});
-			if (stopped !== undefined) return stopped;
-			const now = pressed;
+			const taken = { pressed, stopped };
 			pressed = [];
-			for (const key of now) {
-				try {
-					const code = await press(key);
-					if (code !== undefined) return code;
-				} catch (error) {
-					view.note = failureOf(error).message;
-				}
-				paintScreen();
-			}
-		}
-	} finally {
-		stopKeys();
-		stopResize?.();
-		stopSignals?.();
+			return taken;
+		},
+		stop: () => {
+			for (const stop of stops) stop?.();
+		},
+	};
+}
+
+const STEPS: Record<string, number> = { j: 1, "\u001b[B": 1, k: -1, "\u001b[A": -1, "\u001b[6~": 10, "\u001b[5~": -10, g: -MOST, G: MOST };
+
+/** Returns an exit code when the key ends the program. */
+async function press(io: Io, top: Top, key: string): Promise<number | undefined> {
+	const { view } = top;
+	if (key === "\u0003") return EXIT.interrupted;
+	if (top.asking !== undefined) {
+		view.note = key === "y" ? await cancel(io, top.asking) : "not cancelled";
+		top.asking = undefined;
+		return undefined;
 	}
+	view.note = undefined;
+	if (view.cover) {
+		view.cover = undefined;
+		return undefined;
+	}
+	const step = STEPS[key];
+	if (step !== undefined) view.selected = moved(view.jobs, view.selected, step);
+	else if (key === "q" || key === "\u001b") return EXIT.done;
+	else if (key === "p") view.note = await togglePause(io, view.status?.paused === true);
+	else if (key === "w" && view.selected !== undefined) view.cover = await explained(await io.ask("job.why", { id: view.selected }), io);
+	else if (key === "c" && view.selected !== undefined) {
+		const job = view.jobs.find(({ id }) => id === view.selected);
+		if (job && hasEnded(job)) view.note = `${labelOf(job)} has ended`;
+		else if (job) {
+			top.asking = job.id;
+			view.note = `cancel ${labelOf(job)}? y or n`;
+		}
+	}
+	return undefined;
 }
 
 async function refresh(io: Io, view: ScreenView): Promise<void> {
 	const [status, list] = await Promise.all([io.ask("scheduler.status"), io.ask("job.list", { limit: MOST })]);
-	const active = await withLockWords(io, list.jobs as ShownJob[]);
+	const active = await withLockWords(io, list.jobs);
 	const there = new Set(active.map(({ id }) => id));
 	const left = view.jobs.filter((job) => !there.has(job.id) && !hasEnded(job)).slice(0, KEPT);
 	const shown = await Promise.all(left.map(({ id }) => io.ask("job.show", { id }).catch(() => undefined)));
-	const ended = [
-		...shown.flatMap((one) => (one ? [one.job as ShownJob] : [])),
-		...view.jobs.filter((job) => hasEnded(job) && !there.has(job.id)),
-	];
-	view.status = status as StatusDocument;
+	const ended = [...shown.flatMap((one) => (one ? [one.job] : [])), ...view.jobs.filter((job) => hasEnded(job) && !there.has(job.id))];
+	view.status = status;
 	view.jobs = inOrder([...active, ...ended.slice(0, KEPT)]);
 	if (!view.jobs.some(({ id }) => id === view.selected)) view.selected = view.jobs[0]?.id;
 }
 
 async function togglePause(io: Io, paused: boolean): Promise<string> {
-	await io.ask(paused ? "scheduler.resume" : "scheduler.pause");
+	await (paused ? io.ask("scheduler.resume") : io.ask("scheduler.pause"));
 	return paused ? "resumed" : "paused; what runs goes on";
 }
 
 async function cancel(io: Io, id: number): Promise<string> {
-	const { requested } = (await io.ask("job.cancel", { ids: [id] })) as { requested: number[] };
+	const { requested } = await io.ask("job.cancel", { ids: [id] });
 	return requested.includes(id) ? `job ${id} is asked to stop` : `job ${id} is cancelled`;
 }

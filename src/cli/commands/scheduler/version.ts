@@ -10,7 +10,7 @@ export async function run(_call: Call, io: Io): Promise<undefined> {
 	answer(io, { schema_version: 1, version, daemon: daemon ?? null }, () => {
 		io.print.out(`sluice ${version}`);
 		if (!daemon) return io.print.say("no daemon is running");
-		const { version: theirs, pid, home, started_at } = daemon as { version: string; pid: number; home: string; started_at: string };
+		const { version: theirs, pid, home, started_at } = daemon;
 		io.print.out(`daemon ${theirs}, pid ${pid}, started ${relative(instantOf(started_at) ?? 0, io.world.now())}, home ${home}`);
 		if (theirs !== version)
 			io.print.warn("the daemon is of another version: sluice down && sluice up --detach changes it; runs go on meanwhile");

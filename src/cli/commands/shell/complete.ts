@@ -22,25 +22,19 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 
 async function jobs(io: Io): Promise<[string, string][]> {
 	const [active, ended] = [await io.askIfRunning("job.list", { limit: 200 }), await io.askIfRunning("job.list", { all: true, limit: 200 })];
-	const all = new Map([...((ended?.jobs ?? []) as ShownJob[]), ...((active?.jobs ?? []) as ShownJob[])].map((job) => [job.id, job]));
+	const all = new Map([...(ended?.jobs ?? []), ...(active?.jobs ?? [])].map((job): [number, ShownJob] => [job.id, job]));
 	return [...all.values()].flatMap((job): [string, string][] => {
 		const says = cut(`${statusWords(job.status)} ${subjectOf(job)}`.trim(), 60);
-		return [[String(job.id), says], ...(job.name ? [[printable(job.name), says] as [string, string]] : [])];
+		return [String(job.id), ...(job.name ? [printable(job.name)] : [])].map((word) => [word, says]);
 	});
 }
 
 async function lanes(io: Io): Promise<[string, string][]> {
 	const document = await io.askIfRunning("lane.list");
-	return ((document?.lanes ?? []) as { name: string; queued: number; running: number }[]).map(({ name, queued, running }) => [
-		name,
-		`${queued} queued, ${running} running`,
-	]);
+	return (document?.lanes ?? []).map(({ name, queued, running }) => [name, `${queued} queued, ${running} running`]);
 }
 
 async function hosts(io: Io): Promise<[string, string][]> {
 	const document = await io.askIfRunning("host.list");
-	return ((document?.hosts ?? []) as { name: string; state: string; running: number }[]).map(({ name, state, running }) => [
-		name,
-		`${state}, ${running} running`,
-	]);
+	return (document?.hosts ?? []).map(({ name, state, running }) => [name, `${state}, ${running} running`]);
 }
