@@ -11,7 +11,8 @@ import { askStop } from "./stop.ts";
 
 /** Stops a run that is over its time or has been silent for too long. Returns when the next of its limits expires. */
 export function checkClocks(context: SupervisorContext, run: LiveRun, now: number): number {
-	if (run.stop || run.asking || run.frozen !== null || run.stage === "clearing" || run.stage === "ending") return Number.POSITIVE_INFINITY;
+	if (run.stop || run.asking || run.frozen !== null || run.stage.is === "clearing" || run.stage.is === "ending")
+		return Number.POSITIVE_INFINITY;
 	let next = Number.POSITIVE_INFINITY;
 	if (run.deadline !== null) {
 		if (run.deadline <= now) {
@@ -68,7 +69,7 @@ export function listen(context: SupervisorContext, run: LiveRun, now: number): v
  */
 function losePatience(context: SupervisorContext, run: LiveRun, agent: AgentRun, now: number): void {
 	const allowed = context.settings().agent_patience_ms;
-	if (allowed === null || agent.output === "command" || run.stage !== "running" || run.stop || run.asking || run.frozen !== null) return;
+	if (allowed === null || agent.output === "command" || run.stage.is !== "running" || run.stop || run.asking || run.frozen !== null) return;
 	const stderr = lastWordsOnStderr(context, run);
 	const failed = triesInVain(agent.output, agent.reader.reading, stderr, writtenAt(context, run, "stdout"));
 	if (failed !== null) {

@@ -88,8 +88,9 @@ const SOON_MS = 20;
 
 /** Schedules the check for the start of a run that was handed to the launcher: the launcher does not report starts. */
 export function expectStart({ clock, alarm }: SupervisorContext, run: LiveRun): void {
-	run.lookAt = clock.monotonic() + (run.frozen === null ? STARTED_MS : SOON_MS);
-	alarm.at(run.lookAt);
+	if (run.stage.is !== "launching") return;
+	run.stage.lookAt = clock.monotonic() + (run.frozen === null ? STARTED_MS : SOON_MS);
+	alarm.at(run.stage.lookAt);
 }
 
 export function forget(context: SupervisorContext, run: LiveRun): void {

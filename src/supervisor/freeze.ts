@@ -9,13 +9,13 @@ import { isIn, type LiveRun } from "./run.ts";
 const PASSES = 5;
 
 const matching = (context: SupervisorContext, scope: PauseScope) =>
-	context.live.all().filter((run) => isIn(scope, run) && (run.stage === "launching" || run.stage === "running"));
+	context.live.all().filter((run) => isIn(scope, run) && (run.stage.is === "launching" || run.stage.is === "running"));
 
 export function freeze(context: SupervisorContext, scope: PauseScope): void {
 	const runs = matching(context, scope).filter((run) => run.stop === null);
 	for (const run of runs) {
 		run.frozen ??= context.clock.monotonic();
-		if (run.stage === "launching") expectStart(context, run);
+		if (run.stage.is === "launching") expectStart(context, run);
 		try {
 			context.disk.write(`${run.dir}/frozen`, "");
 		} catch (error) {

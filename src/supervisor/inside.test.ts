@@ -7,7 +7,7 @@ import { LiveRuns } from "./live-runs.ts";
 import type { LiveRun } from "./run.ts";
 
 const run = (id: string, pid: number | null): LiveRun =>
-	({ id, job: Number(id.split(".")[0]), token: 5, secret: null, pid, stage: "running", dir: "/no-such" }) as LiveRun;
+	({ id, job: Number(id.split(".")[0]), token: 5, secret: null, pid, stage: { is: "running" }, dir: "/no-such" }) as LiveRun;
 
 function ask(lineage: [pid: number, mark: string | null][]) {
 	const processes = new FakeProcesses();

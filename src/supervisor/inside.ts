@@ -39,7 +39,7 @@ const insideOf = ({ id, job, token }: LiveRun): Inside => ({ run: id, job, token
 
 /** The pid of a run's program; looked up if it is not known yet, because a program may call in its first milliseconds. */
 export function pidOf(run: LiveRun, processes: SupervisorContext["processes"]): number | null {
-	if (run.pid === null && (run.stage === "launching" || run.stage === "running")) {
+	if (run.pid === null && (run.stage.is === "launching" || run.stage.is === "running")) {
 		const seen = processes.look(run.id, run.dir);
 		if (seen.state === "alive") run.pid = seen.pid;
 	}

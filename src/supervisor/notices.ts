@@ -25,14 +25,15 @@ function onEvent(context: SupervisorContext, event: EventRow, lookAgain: () => v
 		return;
 	}
 	if ((event.kind !== "ended" && event.kind !== "requeued") || event.data.attempt !== run.attempt) return;
-	if (!run.ending) {
+	const { stage } = run;
+	if (stage.is !== "ending") {
 		// The job moved on without this host's report: its run may have to be abandoned.
 		lookAgain();
 		return;
 	}
 	// A stop that was recorded at the last moment changed the exit kind: write outcome.json again.
 	const { exit_kind } = event.data;
-	if (exit_kind === undefined || exit_kind === run.ending.exit_kind) return;
-	run.ending = { ...run.ending, exit_kind };
-	writeOutcome(context, run, run.ending);
+	if (exit_kind === undefined || exit_kind === stage.end.exit_kind) return;
+	stage.end = { ...stage.end, exit_kind };
+	writeOutcome(context, run, stage.end);
 }

@@ -36,7 +36,7 @@ export async function reconcileRuns(context: SupervisorContext, strangers: "with
 
 function findOf(context: SupervisorContext, id: string, { job, run }: Claimed): FoundRun["seen"] {
 	const live = context.live.get(id);
-	if (live && !live.overdue) return { state: "followed" };
+	if (live && handOversIfOverdue(live) === null) return { state: "followed" };
 	if (context.live.forgotten.has(id)) return { state: "reported" };
 	return context.processes.look(id, folderOf(context, job.id, run.attempt));
 }
@@ -95,7 +95,7 @@ function carryOut(context: SupervisorContext, duty: Duty<AssignedRun & { claimed
 /** Hands the same attempt to the launcher once more, with the token that an earlier hand-over may still use. */
 function startAgain(context: SupervisorContext, { run, claimed }: { run: string; claimed: Claimed }): void {
 	const earlier = context.live.get(run) ?? enlist(claimed, context, 0);
-	startRun(context, claimed, { secret: secretIn(descriptionOf(context, earlier)), handOvers: earlier.overdue ? earlier.handOvers : 0 });
+	startRun(context, claimed, { secret: secretIn(descriptionOf(context, earlier)), handOvers: handOversIfOverdue(earlier) ?? 0 });
 }
 
 /**
@@ -110,7 +110,7 @@ function take(context: SupervisorContext, claimed: Claimed, pid: number | null):
 	const agent = run.kind === "agent" ? (recordIn(described) ?? agentOf(claimed, context.settings())) : null;
 	if (agent) run.agent = enlistAgent(agent);
 	if (pid !== null) {
-		run.stage = "running";
+		run.stage = { is: "running" };
 		run.pid = pid;
 		context.order.begin(run.id, run.dir);
 	}
@@ -135,3 +135,6 @@ function descriptionOf(context: SupervisorContext, run: LiveRun): { token?: unkn
 
 /** The token in run.json. It must stay valid: a slow launcher of the earlier daemon may still start the program with it. */
 const secretIn = ({ token }: { token?: unknown }): string | null => (typeof token === "string" && token.length > 10 ? token : null);
+
+/** How often a run was handed over of which nothing came; null if it is not to be handed over again. */
+const handOversIfOverdue = ({ stage }: LiveRun): number | null => (stage.is === "launching" && stage.isOverdue ? stage.handOvers : null);

@@ -65,7 +65,7 @@ export function createRounds(context: SupervisorContext, fault: (error: unknown)
 		scanAt = live.size > 0 ? now + SCAN_MS : Number.POSITIVE_INFINITY;
 		for (const run of live.all()) {
 			if (see(context, run)) continue;
-			if (run.stage === "running") reportStarted(context, run);
+			if (run.stage.is === "running") reportStarted(context, run);
 			listen(context, run, now);
 			if (isOverdue(context, run, now)) reconcileAt = now;
 		}
@@ -93,18 +93,19 @@ export function createRounds(context: SupervisorContext, fault: (error: unknown)
 
 /** Checks whether a launched run has started. Returns when to check again. */
 function awaitStart(context: SupervisorContext, run: LiveRun, now: number): number {
-	if (run.stage !== "launching" || run.entering) return Number.POSITIVE_INFINITY;
-	if (run.lookAt > now) return run.lookAt;
+	const { stage } = run;
+	if (stage.is !== "launching" || stage.isPreparing) return Number.POSITIVE_INFINITY;
+	if (stage.lookAt > now) return stage.lookAt;
 	if (!see(context, run)) expectStart(context, run);
 	reportStarted(context, run);
-	return run.lookAt;
+	return run.stage === stage ? stage.lookAt : Number.POSITIVE_INFINITY;
 }
 
 function reportStarted(context: SupervisorContext, run: LiveRun): void {
-	if (run.told || run.fenced || run.stage !== "running") return;
-	run.told = true;
+	if (run.startReported || run.fenced || run.stage.is !== "running") return;
+	run.startReported = true;
 	context.scheduler.started({ job: run.job, token: run.token }).catch((error) => {
-		run.told = false;
+		run.startReported = false;
 		if (isOvertaken(error) && context.live.has(run.id)) abandon(context, run);
 	});
 }

@@ -27,16 +27,13 @@ export type LiveRun = {
 	readonly scope: PauseScope;
 	/** Epoch milliseconds of the claim. */
 	readonly since: number;
-	stage: "launching" | "running" | "clearing" | "leaving" | "ending";
-	/** Something is still being prepared (workspace, results, version): the run has not been handed to the launcher yet. */
-	entering: boolean;
+	stage: Launching | { is: "running" | "clearing" | "leaving" } | Ending;
 	/** The run takes place in a workspace. */
 	readonly housed: boolean;
 	pid: number | null;
 	/** The token with which its program calls the daemon. */
 	secret: string | null;
-	/** The start has been reported to the scheduler. */
-	told: boolean;
+	startReported: boolean;
 	/** This run probes an outage: the scheduler waits for the report that the provider answered. */
 	probe: boolean;
 	/** Monotonic milliseconds at which its timeout expires. */
@@ -52,22 +49,27 @@ export type LiveRun = {
 	verdict: RunVerdict | null;
 	/** Monotonic milliseconds since when the run has been frozen by SIGSTOP. */
 	frozen: number | null;
-	/**
-	 * `launchedAt`: monotonic milliseconds of the last hand-over to the launcher. `handOvers`: how many there were. `overdue`: nothing came of the last one,
-	 * another is due.
-	 */
-	launchedAt: number;
-	/** Monotonic milliseconds of the next check whether it has started. */
-	lookAt: number;
-	handOvers: number;
-	overdue: boolean;
 	/** Token is stale (job reassigned): kill the processes, do not report the outcome. */
 	fenced: boolean;
 	logsCut: Set<string>;
-	ending: RunEnd | null;
 	signal: string | null;
-	retryMs: number;
 };
+
+type Launching = {
+	is: "launching";
+	/** Something is still being prepared (workspace, results, version): the run has not been handed to the launcher yet. */
+	isPreparing: boolean;
+	/** Monotonic milliseconds of the last hand-over to the launcher, and how many there were. */
+	handedOverAt: number;
+	handOvers: number;
+	/** Nothing came of the last hand-over; another is due. */
+	isOverdue: boolean;
+	/** Monotonic milliseconds of the next check whether it has started. */
+	lookAt: number;
+};
+
+/** `end` is being recorded; `retryMs`: the last interval between two attempts at that. */
+type Ending = { is: "ending"; end: RunEnd; retryMs: number };
 
 type Stop = { kind: StopKind; reason: string; rung: number; signalAt: number; nextAt: number };
 
@@ -96,12 +98,11 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: RunFolders, no
 			...(account === undefined ? {} : { account }),
 		},
 		since: run.started_at,
-		stage: "launching",
-		entering: false,
+		stage: { is: "launching", isPreparing: false, handedOverAt: now, handOvers: 1, isOverdue: false, lookAt: Number.POSITIVE_INFINITY },
 		housed: place.workspaces?.has(job) === true,
 		pid: null,
 		secret: null,
-		told: run.launched === true,
+		startReported: run.launched === true,
 		probe: run.probe === true,
 		deadline: null,
 		timeoutMs: null,
@@ -110,15 +111,9 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: RunFolders, no
 		stop: null,
 		verdict: run.verdict ?? null,
 		frozen: null,
-		launchedAt: now,
-		lookAt: Number.POSITIVE_INFINITY,
-		handOvers: 1,
-		overdue: false,
 		fenced: false,
 		logsCut: new Set(),
-		ending: null,
 		signal: null,
-		retryMs: 0,
 	};
 }
 

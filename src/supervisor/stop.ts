@@ -22,7 +22,7 @@ const RUNGS = { agent: ["SIGINT", "SIGTERM", "SIGKILL"], command: ["SIGTERM", "S
 
 /** Records that a run should be stopped, then stops it. */
 export async function askStop(context: SupervisorContext, run: LiveRun, kind: StopKind, reason: string): Promise<void> {
-	if (run.asking || run.stop || run.stage === "ending" || run.stage === "leaving") return;
+	if (run.asking || run.stop || run.stage.is === "ending" || run.stage.is === "leaving") return;
 	run.asking = true;
 	try {
 		await context.scheduler.stop({ job: run.job, token: run.token }, { kind, reason }, { by: "supervisor" });
@@ -40,7 +40,7 @@ export async function askStop(context: SupervisorContext, run: LiveRun, kind: St
 
 /** Begins a stop whose intent is recorded. A later stop changes nothing: the first one counts. */
 export function beginStop(context: SupervisorContext, run: LiveRun, kind: StopKind, reason: string): void {
-	if (run.stop || run.stage === "ending") return;
+	if (run.stop || run.stage.is === "ending") return;
 	const now = context.clock.monotonic();
 	run.stop = { kind, reason, rung: 0, signalAt: now, nextAt: now };
 	context.step?.("stop-asked", run.id);
@@ -49,7 +49,7 @@ export function beginStop(context: SupervisorContext, run: LiveRun, kind: StopKi
 
 /** Stops a run whose job was reassigned: kills its processes and does not report its end. */
 export function abandon(context: SupervisorContext, run: LiveRun): void {
-	if (run.fenced || run.stage === "ending") return;
+	if (run.fenced || run.stage.is === "ending") return;
 	context.log.warn("a run is stopped: its job has moved on", { run: run.id });
 	run.fenced = true;
 	beginStop(context, run, "cancelled", "its job has moved on");
@@ -61,7 +61,7 @@ export function climb(context: SupervisorContext, run: LiveRun, now: number): nu
 	if (!stop || isOver(run)) return Number.POSITIVE_INFINITY;
 	if (stop.nextAt > now) return stop.nextAt;
 	if (see(context, run)) return Number.POSITIVE_INFINITY;
-	if (run.stage === "launching") return keepFromStarting(context, run, now);
+	if (run.stage.is === "launching") return keepFromStarting(context, run, now);
 	if (stop.signalAt <= now) {
 		const rungs = run.agent?.stop_signal === "SIGINT" ? RUNGS.agent : RUNGS.command;
 		const signal = rungs[stop.rung] ?? "SIGKILL";

@@ -17,7 +17,7 @@ const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
 
 /** True if the run's program is gone. */
-export const isOver = ({ stage }: LiveRun): boolean => stage === "clearing" || stage === "leaving" || stage === "ending";
+export const isOver = ({ stage }: LiveRun): boolean => stage.is === "clearing" || stage.is === "leaving" || stage.is === "ending";
 
 /** Checks whether a run is over, and starts its end if so. Returns true if it is over. */
 export function see(context: SupervisorContext, run: LiveRun): boolean {
@@ -33,8 +33,8 @@ export function see(context: SupervisorContext, run: LiveRun): boolean {
 
 function begun(context: SupervisorContext, run: LiveRun, pid: number): void {
 	run.pid = pid;
-	if (run.stage !== "launching") return;
-	run.stage = "running";
+	if (run.stage.is !== "launching") return;
+	run.stage = { is: "running" };
 	context.step?.("started", run.id);
 	if (run.frozen !== null) hold(context, [run]);
 }
@@ -53,7 +53,7 @@ export function onProcessExit(context: SupervisorContext, run: LiveRun, seen: Ov
 		context.alarm.at(context.clearing.later(run.mark, now));
 		return;
 	}
-	run.stage = "clearing";
+	run.stage = { is: "clearing" };
 	context.step?.("clearing", run.id);
 	// The exit kind is decided after clearing, because a stop may still be requested until then.
 	context.clearing.add(run.mark, now, () => conclude(context, run, seen));
@@ -67,7 +67,7 @@ function conclude(context: SupervisorContext, run: LiveRun, seen: Over): void {
 		judge(context, run, seen);
 		return;
 	}
-	run.stage = "leaving";
+	run.stage = { is: "leaving" };
 	void handOverWords(context, run, words).then(() => {
 		// Closed meanwhile: the next daemon hands the reports over again.
 		if (!context.closed) judge(context, run, seen);
@@ -85,7 +85,7 @@ function judge(context: SupervisorContext, run: LiveRun, seen: Over): void {
 		);
 		return;
 	}
-	run.stage = "leaving";
+	run.stage = { is: "leaving" };
 	void concluded(context, run, seen).then((ending) => {
 		// Closed meanwhile: the next daemon reads the output again.
 		if (!context.closed) leave(context, run, seen, ending);
@@ -102,7 +102,7 @@ function leave(context: SupervisorContext, run: LiveRun, seen: Over, judged: Run
 		report(context, run, ending);
 		return;
 	}
-	run.stage = "leaving";
+	run.stage = { is: "leaving" };
 	const { job, attempt, dir } = run;
 	context.workspaces
 		.leave({ job, attempt, dir }, ending)
@@ -130,13 +130,13 @@ export function launchFailed(context: SupervisorContext, run: LiveRun, why: stri
  * took place.
  */
 export function withdraw(context: SupervisorContext, run: LiveRun, why: string): void {
-	run.stage = "ending";
-	run.ending = { job: run.job, token: run.token, exit_kind: "preempted", message: oneLine(why) };
+	const end: RunEnd = { job: run.job, token: run.token, exit_kind: "preempted", message: oneLine(why) };
+	run.stage = { is: "ending", end, retryMs: 0 };
 	if (run.fenced || context.closed) {
 		forget(context, run);
 		return;
 	}
-	record(context, run, run.ending);
+	record(context, run, end);
 	context.claimSoon();
 }
 
@@ -150,14 +150,14 @@ export function neverStarted(context: SupervisorContext, run: LiveRun): void {
  * before the end is committed: a reader that sees the end in the store finds the folder complete.
  */
 function report(context: SupervisorContext, run: LiveRun, ending: RunEnd): void {
-	run.stage = "ending";
-	run.ending = context.company === "others" && hasSomethingToGoOnWith(run, ending) ? { ...ending, stays: true } : ending;
+	const end = context.company === "others" && hasSomethingToGoOnWith(run, ending) ? { ...ending, stays: true } : ending;
+	run.stage = { is: "ending", end, retryMs: 0 };
 	if (run.fenced || context.closed) {
 		writeOutcome(context, run, ending);
 		forget(context, run);
 		return;
 	}
-	record(context, run, run.ending);
+	record(context, run, end);
 	context.claimSoon();
 	writeOutcome(context, run, ending);
 }
@@ -192,18 +192,16 @@ function unrecorded(context: SupervisorContext, run: LiveRun, error: unknown): v
 	const { code } = error as { code?: unknown };
 	if (context.closed || code === "closed") return;
 	// If the store rejects the message (bad characters, too long), record the end without it.
-	if (run.ending && (code === "invalid" || code === "limit"))
-		run.ending = {
-			job: run.job,
-			token: run.token,
-			exit_kind: run.ending.exit_kind,
-			...(run.ending.fault === undefined ? {} : { fault: run.ending.fault }),
-		};
+	const { stage } = run;
+	if (stage.is !== "ending") return;
+	const { exit_kind, fault } = stage.end;
+	if (code === "invalid" || code === "limit")
+		stage.end = { job: run.job, token: run.token, exit_kind, ...(fault === undefined ? {} : { fault }) };
 	context.log.error("the end of a run could not be recorded; it is tried again", { run: run.id, error: troubleOf(error) });
-	run.retryMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, run.retryMs * 2));
-	context.host.after(run.retryMs, () => {
-		if (context.closed || !run.ending) return;
-		record(context, run, run.ending);
+	stage.retryMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, stage.retryMs * 2));
+	context.host.after(stage.retryMs, () => {
+		if (context.closed) return;
+		record(context, run, stage.end);
 		context.claimSoon();
 	});
 }

@@ -26,7 +26,7 @@ const looks = new WeakMap<LiveRun, Look>();
  */
 export function watchLogs(context: SupervisorContext, run: LiveRun, now: number): number {
 	const max = context.settings().max_log_bytes;
-	if (max === null || run.stage !== "running") return Number.POSITIVE_INFINITY;
+	if (max === null || run.stage.is !== "running") return Number.POSITIVE_INFINITY;
 	const last = looks.get(run);
 	if (last && now < last.at + last.gapMs) return last.at + last.gapMs;
 	boundLogs(context, run);

@@ -29,7 +29,7 @@ export function startRun(
 	const run = enlist(claimed, context, now);
 	context.step?.("claimed", run.id);
 	run.secret = earlier?.secret ?? context.secret(SECRET_BYTES);
-	run.handOvers = (earlier?.handOvers ?? 0) + 1;
+	if (run.stage.is === "launching") run.stage.handOvers += earlier?.handOvers ?? 0;
 	context.live.add(run);
 	setClocks(context, run, claimed, 0);
 	try {
@@ -93,15 +93,17 @@ async function prepareAndLaunch(context: SupervisorContext, run: LiveRun, claime
 
 /** Waits for a step of the preparation. Null if the run is over meanwhile, or belongs to another daemon. */
 async function stepOf<T>(context: SupervisorContext, run: LiveRun, step: Promise<T>): Promise<{ value: T } | null> {
-	run.entering = true;
+	const { stage } = run;
+	if (stage.is !== "launching") return null;
+	stage.isPreparing = true;
 	const value = await step;
-	run.entering = false;
-	run.launchedAt = context.clock.monotonic();
+	stage.isPreparing = false;
+	stage.handedOverAt = context.clock.monotonic();
 	return isLaunching(context, run) ? { value } : null;
 }
 
 const isLaunching = (context: SupervisorContext, run: LiveRun): boolean =>
-	!context.closed && context.live.get(run.id) === run && run.stage === "launching";
+	!context.closed && context.live.get(run.id) === run && run.stage.is === "launching";
 
 /** The predecessors' results for the prompt. */
 async function resultsFor(context: SupervisorContext, run: LiveRun): Promise<{ value: ResultView[] } | null> {
@@ -109,7 +111,7 @@ async function resultsFor(context: SupervisorContext, run: LiveRun): Promise<{ v
 		return await stepOf(context, run, context.scheduler.takeResults(run));
 	} catch (error) {
 		context.log.error("the results that a prompt asks for could not be read", { run: run.id, error: troubleOf(error) });
-		run.entering = false;
+		if (run.stage.is === "launching") run.stage.isPreparing = false;
 		if (!isOvertaken(error) && isLaunching(context, run))
 			launchFailed(context, run, `the results that its prompt asks for could not be read: ${troubleOf(error)}`);
 		return null;
@@ -176,7 +178,7 @@ function handOver(context: SupervisorContext, run: LiveRun, { argv, cwd, env, st
 
 /** Reports a failed launch only once the launcher can no longer start the run: makes the start marker first. */
 function notHandedOver(context: SupervisorContext, run: LiveRun, error: unknown): void {
-	if (run.stage !== "launching" || context.closed) return;
+	if (run.stage.is !== "launching" || context.closed) return;
 	let started = false;
 	try {
 		started = !context.processes.forbid(run.id, run.dir);
@@ -193,12 +195,13 @@ function notHandedOver(context: SupervisorContext, run: LiveRun, error: unknown)
  * from starting twice.
  */
 export function isOverdue(context: SupervisorContext, run: LiveRun, now: number): boolean {
-	if (run.stage !== "launching" || run.entering || run.stop !== null || now - run.launchedAt <= RELAUNCH_MS) return false;
-	context.log.warn("a run has not started", { run: run.id, handed_over: run.handOvers });
-	if (run.handOvers >= HAND_OVERS) notHandedOver(context, run, new Error("nothing came of it"));
-	else run.overdue = true;
-	run.launchedAt = now;
-	return run.overdue;
+	const { stage } = run;
+	if (stage.is !== "launching" || stage.isPreparing || run.stop !== null || now - stage.handedOverAt <= RELAUNCH_MS) return false;
+	context.log.warn("a run has not started", { run: run.id, handed_over: stage.handOvers });
+	if (stage.handOvers >= HAND_OVERS) notHandedOver(context, run, new Error("nothing came of it"));
+	else stage.isOverdue = true;
+	stage.handedOverAt = now;
+	return stage.isOverdue;
 }
 
 /**
