@@ -158,8 +158,10 @@ function* readRows(tx: Tx, { read, of }: { read: "heads" | "oldest"; of: readonl
 function* startAll(tx: Tx, claimer: Claimer, picks: readonly PlannedStart[], pass: { started: Job[]; room: number }): Op<boolean> {
 	const world = tx.world(claimer.host);
 	for (const [index, { bucket: planned, head }] of picks.entries()) {
-		// Starts use more than a plan counts: budgets, probes, the spacing after a rate limit. The first pick was planned with the limits as they are.
-		if (index > 0 && shut(planned, world)) return false;
+		// A plan counts runs, as its starts do; but starts also change budgets, and holds (probes, the spacing after a rate limit). The first pick was planned with the
+		// limits as they are.
+		const mayDiffer = index > 0 && (world.ledgers.size > 0 || world.holds.size > 0);
+		if (mayDiffer && shut(planned, world)) return false;
 		const bucket = tx.memory.buckets.get(planned.id) ?? planned;
 		yield* lookAhead(tx, tx.window(bucket), head.id, Math.max(1, pass.room - pass.started.length));
 		const moves = tx.memory.readyMoves;
