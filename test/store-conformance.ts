@@ -701,7 +701,9 @@ export function storeConformance(name: string, make: () => Place): void {
 			expect(await read(store, { read: "jobs", ids: [job.id] })).toEqual([job]);
 			expect(await read(store, { read: "specs", ids: [job.id] })).toEqual([[job.id, { version: 1, enqueued_at: most, payload: { text } }]]);
 			expect(await read(store, { read: "records", kind: "fact", keys: [text.slice(0, 3000)] })).toEqual([[text.slice(0, 3000), text]]);
-			expect(await read(store, { read: "history", job: job.id })).toMatchObject([{ seq: most, at: 8.64e15, by: "🙂", data: { text } }]);
+			expect(await read(store, { read: "history", job: job.id })).toMatchObject([
+				{ seq: most, at: 8.64e15, by: "🙂", data: { artifact: text } },
+			]);
 			expect(await read(store, { read: "line", line: "", bucket: 1, limit: 1 })).toEqual([
 				{ id: job.id, rank: 2 ** 41, level: -2_000_000, age_at: 8.64e15, ready_at: 8.64e15 },
 			]);
