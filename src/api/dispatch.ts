@@ -34,11 +34,11 @@ import { identify } from "./server/caller-process.ts";
 import type { PageSignIns } from "./server/page-sign-ins.ts";
 
 /** One connection, or one HTTP request. `identified`: caller-process.ts. */
-export type Session = { caller: Caller; identified?: Promise<void> | undefined };
+export type RpcSession = { caller: Caller; identified?: Promise<void> | undefined };
 export type RpcServer = { context: Context; tokens: Tokens; pages: PageSignIns };
 
 /** undefined: no answer is due. */
-export async function answerText(rpc: RpcServer, session: Session, text: string): Promise<string | undefined> {
+export async function answerText(rpc: RpcServer, session: RpcSession, text: string): Promise<string | undefined> {
 	const answer = await answerTo(rpc, session, text);
 	return answer === undefined ? undefined : writeJson(answer);
 }
@@ -46,7 +46,7 @@ export async function answerText(rpc: RpcServer, session: Session, text: string)
 const LONG = 400_000;
 const DEEPEST = 200_000;
 
-async function answerTo(rpc: RpcServer, session: Session, text: string): Promise<RpcResponse | RpcResponse[] | undefined> {
+async function answerTo(rpc: RpcServer, session: RpcSession, text: string): Promise<RpcResponse | RpcResponse[] | undefined> {
 	// Nested lists take the parser longest: very deep text is not parsed at all.
 	const tooDeep = () => failed(null, RPC_CODES.request, `nested more than ${LIMITS.nesting} deep`, "limit");
 	if (text.length > LONG && depthOf(text) > DEEPEST) return tooDeep();
@@ -88,7 +88,7 @@ function isTooDeep(value: unknown): boolean {
 
 type Request = { jsonrpc: unknown; protocol?: unknown; process?: unknown; id?: unknown; method: unknown; params?: unknown };
 
-async function one(rpc: RpcServer, session: Session, message: unknown): Promise<RpcResponse | undefined> {
+async function one(rpc: RpcServer, session: RpcSession, message: unknown): Promise<RpcResponse | undefined> {
 	if (message === null || typeof message !== "object" || Array.isArray(message))
 		return failed(null, RPC_CODES.request, "a request is an object", "request");
 	const { jsonrpc, protocol, process, id, method, params } = message as Request;
@@ -143,7 +143,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...kernelMethods,
 };
 
-async function call(rpc: RpcServer, session: Session, name: string, params: unknown): Promise<unknown> {
+async function call(rpc: RpcServer, session: RpcSession, name: string, params: unknown): Promise<unknown> {
 	const { context } = rpc;
 	const isHidden = name.startsWith("kernel.") && !context.scheduler.config().kernel.enabled;
 	if (!isMethod(name) || isHidden) throw unknownMethod(name, isHidden);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { connect } from "../../src/api/client.ts";
 import type { Caller, Checkup, Context, LogPiece, Setting, TriggerInfo } from "../../src/api/context.ts";
-import { answerText, type RpcServer, type Session } from "../../src/api/dispatch.ts";
+import { answerText, type RpcServer, type RpcSession } from "../../src/api/dispatch.ts";
 import type { ErrorBody, MethodName, Params, Result, RpcResponse } from "../../src/api/protocol.ts";
 import { SECRET_NAMES } from "../../src/api/secrets.ts";
 import { PageSignIns } from "../../src/api/server/page-sign-ins.ts";
@@ -61,7 +61,7 @@ export class Desk {
 
 	/** The answer to a text, parsed; undefined when there is none. */
 	async say(text: string, caller: Caller = this.operator): Promise<RpcResponse | RpcResponse[] | undefined> {
-		const session: Session = { caller };
+		const session: RpcSession = { caller };
 		const answer = await answerText(this.door, session, text);
 		return answer === undefined ? undefined : JSON.parse(answer);
 	}

@@ -8,7 +8,7 @@ import {
 	EMPTY,
 	findLine,
 	type LoadedLog,
-	type LogPiece,
+	type LogChunk,
 	lineCount,
 	PIECE_BYTES,
 	pieceOf,
@@ -101,7 +101,7 @@ export class LogReader {
 		return part.eof ? part : this.read({ offset: part.offset, limit: SEARCHED }, this.cut.signal);
 	}
 
-	private pieceOf(part: LogAnswer, begins: Begins): LogPiece {
+	private pieceOf(part: LogAnswer, begins: Begins): LogChunk {
 		return (
 			this.shown?.on(part, begins, part.eof && part.ended ? "last" : "more") ?? pieceOf(part.offset, part.next_offset, part.text, begins)
 		);

@@ -3,9 +3,9 @@
 import { plainLine } from "./words.ts";
 
 /** Bytes `from` to `to`, as lines; `open`: the last line continues in the next piece. */
-export type LogPiece = { from: number; to: number; lines: string[]; open: boolean };
+export type LogChunk = { from: number; to: number; lines: string[]; open: boolean };
 /** `atStart`: nothing comes before the first piece. `atEnd`: nothing came after the last piece when it was read. */
-export type LoadedLog = { pieces: LogPiece[]; atStart: boolean; atEnd: boolean };
+export type LoadedLog = { pieces: LogChunk[]; atStart: boolean; atEnd: boolean };
 
 export const PIECE_BYTES = 131_072;
 const KEPT = 12;
@@ -28,7 +28,7 @@ export function linesOf(text: string): string[] {
 }
 
 /** The piece read from `offset` on. In the middle of a log, the rest of a line that began earlier is left out: it belongs to the previous piece. */
-export function pieceOf(offset: number, next: number, text: string, begins: "at a line" | "anywhere"): LogPiece {
+export function pieceOf(offset: number, next: number, text: string, begins: "at a line" | "anywhere"): LogChunk {
 	const first = begins === "anywhere" ? text.indexOf("\n") : -1;
 	const kept = text.slice(first + 1);
 	// Counted from the end: a character that is cut in two at the beginning has another number of bytes than its replacement.
@@ -37,7 +37,7 @@ export function pieceOf(offset: number, next: number, text: string, begins: "at 
 }
 
 /** Appends a piece after the last one; pieces at the other end are dropped. */
-export function append(log: LoadedLog, piece: LogPiece, atEnd: boolean): LoadedLog {
+export function append(log: LoadedLog, piece: LogChunk, atEnd: boolean): LoadedLog {
 	const last = log.pieces.at(-1);
 	if (!last) return { pieces: piece.to > piece.from ? [piece] : [], atStart: piece.from === 0, atEnd };
 	if (piece.to === last.to && atEnd === log.atEnd) return log;
@@ -62,7 +62,7 @@ export function append(log: LoadedLog, piece: LogPiece, atEnd: boolean): LoadedL
 }
 
 /** Prepends a piece that ends where the first one begins. */
-export function prepend(log: LoadedLog, piece: LogPiece): LoadedLog {
+export function prepend(log: LoadedLog, piece: LogChunk): LoadedLog {
 	const pieces = piece.to === piece.from ? log.pieces : [piece, ...log.pieces];
 	const kept = pieces.slice(0, KEPT);
 	return { pieces: kept, atStart: piece.from === 0, atEnd: log.atEnd && kept.length === pieces.length };

@@ -4,7 +4,7 @@ import { isFormat } from "../../src/core/agents/index.ts";
 import type { Format } from "../../src/core/agents/profile.ts";
 import { createRenderer, type Renderer } from "../../src/core/agents/stream/render.ts";
 import type { LogStream } from "../../src/core/text/log-piece.ts";
-import { type LogPiece, linesOf, size } from "./log-pieces.ts";
+import { type LogChunk, linesOf, size } from "./log-pieces.ts";
 
 /** How a log is read: raw, or in an agent's format. */
 export type LogFormat = "raw" | Exclude<Format, "command">;
@@ -29,7 +29,7 @@ export class Shown {
 	}
 
 	/** Renders the next text. Takes only complete lines, unless `last` says that no more will come: `to` is where to continue reading. */
-	on(part: Text, begins: "at a line" | "anywhere", last: "last" | "more"): LogPiece {
+	on(part: Text, begins: "at a line" | "anywhere", last: "last" | "more"): LogChunk {
 		const from = this.within && part.offset === this.next ? "anywhere" : begins;
 		if (begins === "anywhere" || part.offset !== this.next) this.renderer = createRenderer(this.format);
 		this.within = from === "anywhere" && !part.text.includes("\n") && last === "more";
@@ -42,7 +42,7 @@ export class Shown {
 	}
 
 	/** Renders an earlier piece separately. */
-	before(part: Text, begins: "at a line" | "anywhere"): LogPiece {
+	before(part: Text, begins: "at a line" | "anywhere"): LogChunk {
 		const whole = wholeLines(part, begins, "more");
 		const renderer = createRenderer(this.format);
 		const text = renderer.push(whole.text) + renderer.end();

@@ -4,12 +4,12 @@
 import type { CallerProcess } from "../../contracts/processes.ts";
 import * as check from "../../core/input/check.ts";
 import type { Context } from "../context.ts";
-import type { Session } from "../dispatch.ts";
+import type { RpcSession } from "../dispatch.ts";
 import { RPC_CODES } from "../protocol.ts";
 import { Refusal } from "../refusal.ts";
 
 /** `said`: the member `process` of a call. The first one on a connection counts; all later calls wait until it is checked. */
-export async function identify(context: Context, session: Session, said: unknown): Promise<void> {
+export async function identify(context: Context, session: RpcSession, said: unknown): Promise<void> {
 	if (session.caller.channel !== "socket") return;
 	if (said !== undefined) session.identified ??= placed(context, session, readProcess(said));
 	try {
@@ -21,7 +21,7 @@ export async function identify(context: Context, session: Session, said: unknown
 	}
 }
 
-async function placed({ supervisor, endpoints, log }: Context, session: Session, process: CallerProcess): Promise<void> {
+async function placed({ supervisor, endpoints, log }: Context, session: RpcSession, process: CallerProcess): Promise<void> {
 	const inside = await supervisor.runOfProcess(process).catch((error) => {
 		log.warn("the process of a client could not be looked at", { pid: process.pid, error });
 		return null;

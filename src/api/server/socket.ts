@@ -3,7 +3,7 @@
 import { chmodSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { SluiceError } from "../../core/errors.ts";
-import { answerText, failed, type RpcServer, type Session } from "../dispatch.ts";
+import { answerText, failed, type RpcServer, type RpcSession } from "../dispatch.ts";
 import { LIMITS, RPC_CODES } from "../protocol.ts";
 
 /** Maximum concurrent calls of one connection; more are read when some are answered. */
@@ -60,7 +60,7 @@ function clearWay(path: string): void {
 }
 
 function attend(rpc: RpcServer, socket: Socket): void {
-	const session: Session = { caller: { role: "operator", by: rpc.context.user, channel: "socket" } };
+	const session: RpcSession = { caller: { role: "operator", by: rpc.context.user, channel: "socket" } };
 	let pieces: Buffer[] = [];
 	let length = 0;
 	let underWay = 0;
