@@ -1,6 +1,6 @@
 // A bare connection to a database that the store has made, with the store's driver and pragmas: what the floors run on.
 
-import { type Database, openDatabase, type Statement } from "../../src/stores/sqlite/driver.ts";
+import { type Database, openDatabase, type PreparedStatement } from "../../src/stores/sqlite/driver.ts";
 import { openSqlite, PRAGMAS } from "../../src/stores/sqlite/store.ts";
 
 export type Bare = Database;
@@ -18,7 +18,7 @@ export function createBare(path: string): Bare {
 }
 
 /** Rows as arrays, which is the faster way, and the store's. */
-export function prepare(db: Bare, sql: string): Statement {
+export function prepare(db: Bare, sql: string): PreparedStatement {
 	const statement = db.prepare(sql);
 	statement.setReturnArrays(true);
 	return statement;

@@ -29,7 +29,7 @@ import { type Mask, masked } from "./secrets.ts";
 /** An answer as it is sent: with the version of its schema. */
 export type Doc<T> = { schema_version: number } & T;
 /** RFC 3339, in UTC, to the millisecond. */
-export type Time = string;
+export type Timestamp = string;
 
 export type RunDocument = {
 	id: string;
@@ -37,12 +37,12 @@ export type RunDocument = {
 	host: string | null;
 	worker: string;
 	account: string | null;
-	started_at: Time;
-	lease_until: Time | null;
+	started_at: Timestamp;
+	lease_until: Timestamp | null;
 	launched: boolean;
 	/** Pid of a live run of this host; null if unknown. */
 	pid: number | null;
-	stop: { kind: StopKind; reason: string; by: string; at: Time } | null;
+	stop: { kind: StopKind; reason: string; by: string; at: Timestamp } | null;
 	/** Its processes are stopped by a pause with `freeze`; false also for runs of other hosts, where it is unknown. */
 	frozen: boolean;
 	/** What a live agent of this host has done so far; null if unknown. */
@@ -76,16 +76,16 @@ export type JobDocument = {
 	failures: number;
 	dispatch_failures: number;
 	last_failure: string | null;
-	created_at: Time;
-	enqueued_at: Time;
-	runnable_at: Time;
-	deadline: Time | null;
-	ready_at: Time | null;
-	backoff_until: Time | null;
-	started_at: Time | null;
-	ended_at: Time | null;
+	created_at: Timestamp;
+	enqueued_at: Timestamp;
+	runnable_at: Timestamp;
+	deadline: Timestamp | null;
+	ready_at: Timestamp | null;
+	backoff_until: Timestamp | null;
+	started_at: Timestamp | null;
+	ended_at: Timestamp | null;
 	run: RunDocument | null;
-	last_run: { id: string; attempt: number; host: string | null; worker: string; account: string | null; started_at: Time } | null;
+	last_run: { id: string; attempt: number; host: string | null; worker: string; account: string | null; started_at: Timestamp } | null;
 	batch: string | null;
 	parent: number | null;
 	depth: number;
@@ -151,7 +151,7 @@ export type JobDocument = {
 	answer: string | null;
 	asked: string | null;
 	/** The latest verdict of its current or last run about itself. */
-	verdict: { verdict: VerdictWord; text: string; at: Time } | null;
+	verdict: { verdict: VerdictWord; text: string; at: Timestamp } | null;
 	/** The result that its run reported for later jobs; null also if it reported none. */
 	result: unknown;
 	/** What a person granted in an answer: a permission, or denied tool calls. */
@@ -168,23 +168,23 @@ export type JobDocument = {
 };
 
 export type ReasonDocument = Omit<Reason, "since" | "clears_at" | "observed_at"> & {
-	since: Time | null;
-	clears_at: Time | null;
-	observed_at: Time | null;
+	since: Timestamp | null;
+	clears_at: Timestamp | null;
+	observed_at: Timestamp | null;
 };
 /** Fields of an event's data that are times. */
 const MOMENTS = ["until", "retry_at"] as const;
-type ShownData<T> = { [F in keyof T]: F extends (typeof MOMENTS)[number] ? Time : T[F] };
+type ShownData<T> = { [F in keyof T]: F extends (typeof MOMENTS)[number] ? Timestamp : T[F] };
 /** The kind says which data the event has. */
 export type EventDocument = {
-	[K in EventKind]: { seq: number; at: Time; kind: K; job: number | null; by: string; data: ShownData<EventMap[K]> };
+	[K in EventKind]: { seq: number; at: Timestamp; kind: K; job: number | null; by: string; data: ShownData<EventMap[K]> };
 }[EventKind];
-export type EndedDocument = { job: number; status: Status; retry_at: Time | null };
+export type EndedDocument = { job: number; status: Status; retry_at: Timestamp | null };
 
 /** The last moment that RFC 3339 can express; later ones are shown as this. */
 const LAST = 253_402_300_799_999;
-export const rfc3339 = (ms: number): Time => new Date(Math.min(ms, LAST)).toISOString();
-export const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
+export const rfc3339 = (ms: number): Timestamp => new Date(Math.min(ms, LAST)).toISOString();
+export const maybeTime = (ms: number | null | undefined): Timestamp | null => (ms === null || ms === undefined ? null : rfc3339(ms));
 
 /** `pidOf`: the pid of a live run, by the run's id. */
 export type Showing = {

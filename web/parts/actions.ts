@@ -3,7 +3,7 @@
 import type { JobDocument } from "../../src/api/documents.ts";
 import { grantWords, isGrantable } from "../../src/core/agents/permissions/denied.ts";
 import { app } from "../app.ts";
-import type { JobRow } from "../state/row.ts";
+import type { PageRow } from "../state/row.ts";
 import { count } from "../state/words.ts";
 
 export type Scope = { lane?: string; repo?: string; batch?: string; account?: string };
@@ -55,7 +55,7 @@ export function reject(id: number): void {
 	});
 }
 
-export function cancel(row: Pick<JobRow, "id" | "label" | "status">): void {
+export function cancel(row: Pick<PageRow, "id" | "label" | "status">): void {
 	app.confirm({
 		title: `Cancel job ${row.id}?`,
 		text: row.status === "running" ? `“${row.label}” runs: it is asked to stop, then made to.` : `“${row.label}” will not run.`,
@@ -69,7 +69,7 @@ export function cancel(row: Pick<JobRow, "id" | "label" | "status">): void {
 	});
 }
 
-export function retry(row: Pick<JobRow, "id" | "label">): void {
+export function retry(row: Pick<PageRow, "id" | "label">): void {
 	app.confirm({
 		title: `Retry job ${row.id}?`,
 		text: `“${row.label}” and everything that comes after it begin again; what they had reached is put back.`,

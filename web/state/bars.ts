@@ -1,12 +1,12 @@
 // The timeline's bars: each job's wait and run, by lane, packed without overlap; expected ones in outline. Pure.
 
 import type { ForecastDocument } from "../../src/api/documents/forecast.ts";
-import type { JobRow } from "./row.ts";
+import type { PageRow } from "./row.ts";
 
 export type Bar = {
 	id: number;
 	label: string;
-	status: JobRow["status"];
+	status: PageRow["status"];
 	/** Epoch ms: when the wait began, when the run began, when it ended. */
 	waits: number;
 	starts: number;
@@ -22,7 +22,7 @@ export type LaneBars = { lane: string; bars: Bar[]; lines: number };
 const WAIT_SHOWN_MS = 10 * 60_000;
 
 export function barsOf(
-	rows: Iterable<JobRow>,
+	rows: Iterable<PageRow>,
 	forecast: ForecastDocument | null,
 	now: number,
 	window: { from: number; to: number },
@@ -34,7 +34,7 @@ export function barsOf(
 		if (bars) bars.push(bar);
 		else lanes.set(lane, [bar]);
 	};
-	const known = new Map<number, JobRow>();
+	const known = new Map<number, PageRow>();
 	for (const row of rows) {
 		known.set(row.id, row);
 		if (row.startedAt === null) continue;

@@ -2,7 +2,7 @@
 
 import type { Status } from "../../src/core/job.ts";
 import type { Filter } from "./route.ts";
-import type { JobRow } from "./row.ts";
+import type { PageRow } from "./row.ts";
 
 export const COLUMNS = ["asks", "blocked", "queued", "running", "failed", "done"] as const;
 export type BoardColumn = (typeof COLUMNS)[number];
@@ -35,11 +35,11 @@ const PLACES: Record<Status, BoardColumn> = {
 	expired: "failed",
 };
 
-export const columnOf = (row: JobRow): BoardColumn => (row.asks !== null ? "asks" : PLACES[row.status]);
+export const columnOf = (row: PageRow): BoardColumn => (row.asks !== null ? "asks" : PLACES[row.status]);
 
 /** Every word must match; `lane:code`, `repo:…`, `batch:…`, `is:failed` and `#7` filter by that field. */
-export function matcher({ q, lane, repo, batch, status }: Filter): (row: JobRow) => boolean {
-	const tests: ((row: JobRow) => boolean)[] = [];
+export function matcher({ q, lane, repo, batch, status }: Filter): (row: PageRow) => boolean {
+	const tests: ((row: PageRow) => boolean)[] = [];
 	const only = (key: "lane" | "repo" | "batch", value: string) => tests.push((row) => row[key] === value);
 	if (lane) only("lane", lane);
 	if (repo) only("repo", repo);
@@ -55,11 +55,11 @@ export function matcher({ q, lane, repo, batch, status }: Filter): (row: JobRow)
 	return (row) => tests.every((test) => test(row));
 }
 
-export type BoardRows = Record<BoardColumn, JobRow[]>;
+export type BoardRows = Record<BoardColumn, PageRow[]>;
 
-const byNumber = (a: JobRow, b: JobRow) => a.id - b.id;
-const newest = (a: JobRow, b: JobRow) => (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.id - a.id;
-const ORDERS: Record<BoardColumn, (a: JobRow, b: JobRow) => number> = {
+const byNumber = (a: PageRow, b: PageRow) => a.id - b.id;
+const newest = (a: PageRow, b: PageRow) => (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.id - a.id;
+const ORDERS: Record<BoardColumn, (a: PageRow, b: PageRow) => number> = {
 	asks: byNumber,
 	blocked: byNumber,
 	queued: (a, b) => Number(b.ready) - Number(a.ready) || a.id - b.id,
@@ -69,11 +69,11 @@ const ORDERS: Record<BoardColumn, (a: JobRow, b: JobRow) => number> = {
 };
 
 /** The index of a row in a sorted column, or where it would be inserted. */
-function placeIn(rows: readonly JobRow[], row: JobRow, order: (a: JobRow, b: JobRow) => number): number {
+function placeIn(rows: readonly PageRow[], row: PageRow, order: (a: PageRow, b: PageRow) => number): number {
 	let [low, high] = [0, rows.length];
 	while (low < high) {
 		const middle = (low + high) >> 1;
-		if (order(rows[middle] as JobRow, row) < 0) low = middle + 1;
+		if (order(rows[middle] as PageRow, row) < 0) low = middle + 1;
 		else high = middle;
 	}
 	return low;
@@ -83,7 +83,7 @@ function placeIn(rows: readonly JobRow[], row: JobRow, order: (a: JobRow, b: Job
 export class Columns {
 	readonly all: BoardRows = { asks: [], blocked: [], queued: [], running: [], failed: [], done: [] };
 
-	change(before: JobRow | undefined, now: JobRow | undefined): void {
+	change(before: PageRow | undefined, now: PageRow | undefined): void {
 		if (before) {
 			const column = columnOf(before);
 			const index = placeIn(this.all[column], before, ORDERS[column]);
@@ -96,7 +96,7 @@ export class Columns {
 	}
 
 	/** Builds all columns anew. */
-	fill(rows: Iterable<JobRow>): void {
+	fill(rows: Iterable<PageRow>): void {
 		for (const column of COLUMNS) this.all[column].length = 0;
 		for (const row of rows) this.all[columnOf(row)].push(row);
 		for (const column of COLUMNS) this.all[column].sort(ORDERS[column]);

@@ -9,12 +9,12 @@ import { columnsOf, layOut, longestChain } from "../draw/layout.ts";
 import { SseReader } from "../net/sse.ts";
 import { barsOf, ticks } from "./bars.ts";
 import { append, EMPTY, findLine, LONGEST, lineAt, lineCount, pieceOf, prepend } from "./log-pieces.ts";
-import type { JobRow } from "./row.ts";
+import type { PageRow } from "./row.ts";
 import { runsOf } from "./runs.ts";
 import { trendsOf } from "./trends.ts";
 import { bytes, dollars, elapsed, fromNow, plainLine, span } from "./words.ts";
 
-const row = (id: number, more: Partial<JobRow>): JobRow => ({
+const row = (id: number, more: Partial<PageRow>): PageRow => ({
 	id,
 	status: "succeeded",
 	label: `job ${id}`,

@@ -2,7 +2,7 @@
 
 import type { StatusDocument } from "../../src/api/documents/status.ts";
 import type { LockDocument } from "../../src/api/protocol/lock.ts";
-import type { JobRow } from "./row.ts";
+import type { PageRow } from "./row.ts";
 
 type Hold = StatusDocument["holds"][number];
 export type Around = { holds: readonly Hold[]; locks: readonly LockDocument[]; frozen?: readonly number[] };
@@ -16,7 +16,7 @@ const WORDS: Record<string, string> = {
 };
 
 /** Indexes holds and locks by key, because thousands of rows ask. */
-export function heldBy({ holds, locks, frozen = [] }: Around): (row: JobRow) => string | null {
+export function heldBy({ holds, locks, frozen = [] }: Around): (row: PageRow) => string | null {
 	const byScope = new Map<string, Hold>();
 	// A provider outage concerns only one agent of its account.
 	const keyOf = ({ scope, agent }: Pick<Hold, "scope" | "agent">) => (agent === undefined ? scope : `${scope}/${agent}`);
@@ -38,7 +38,7 @@ export function heldBy({ holds, locks, frozen = [] }: Around): (row: JobRow) => 
 }
 
 /** The first of its locks that it cannot take. */
-function lockWords({ id, locks }: JobRow, byKey: ReadonlyMap<string, LockDocument>): string | null {
+function lockWords({ id, locks }: PageRow, byKey: ReadonlyMap<string, LockDocument>): string | null {
 	for (const { key, mode } of locks) {
 		const { holders = [], reserved_for = null } = byKey.get(key) ?? {};
 		const [first, ...others] = holders.filter(({ job, mode: held }) => job !== id && (mode === "exclusive" || held === "exclusive"));

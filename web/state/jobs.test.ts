@@ -7,7 +7,7 @@ import { COLUMNS, Columns, columnOf, filtered, matcher, shown } from "./board.ts
 import { heldBy } from "./held.ts";
 import { Jobs } from "./jobs.ts";
 import { addressOf, codeIn, routeOf } from "./route.ts";
-import { commandLine, type JobRow, labelOf, type RowFields, rowOf } from "./row.ts";
+import { commandLine, labelOf, type PageRow, type RowFields, rowOf } from "./row.ts";
 
 const job = (id: number, more: Partial<RowFields> = {}): RowFields => ({
 	id,
@@ -100,7 +100,7 @@ describe("columns", () => {
 	test("after single changes equal freshly sorted ones", () => {
 		const statuses = ["queued", "running", "succeeded", "failed", "waiting_on_deps"] as const;
 		const columns = new Columns();
-		const rows = new Map<number, JobRow>();
+		const rows = new Map<number, PageRow>();
 		for (let n = 0; n < 600; n++) {
 			const id = 1 + ((n * 37) % 101);
 			const status = statuses[(n * 13) % 5]!;

@@ -8,7 +8,7 @@ import type { EventDocument } from "../../src/api/documents.ts";
 import { isMove, type MoveKind } from "../../src/core/event.ts";
 import { isTerminal } from "../../src/core/job.ts";
 import { Columns } from "./board.ts";
-import { type JobRow, type RowFields, rowOf } from "./row.ts";
+import { type PageRow, type RowFields, rowOf } from "./row.ts";
 
 /** Maximum ended jobs that are kept; the oldest are dropped first. */
 const ENDED_KEPT = 3000;
@@ -17,7 +17,7 @@ const ENDED_KEPT = 3000;
 const MANY = 500;
 
 export class Jobs {
-	readonly rows = new Map<number, JobRow>();
+	readonly rows = new Map<number, PageRow>();
 	readonly columns = new Columns();
 	/** Incremented with every change. */
 	version = 0;
@@ -43,7 +43,7 @@ export class Jobs {
 		if (jobs.length > 0) this.version++;
 	}
 
-	private set(row: JobRow): void {
+	private set(row: PageRow): void {
 		this.columns.change(this.rows.get(row.id), row);
 		this.rows.set(row.id, row);
 	}
@@ -100,7 +100,7 @@ export class Jobs {
 	}
 }
 
-function moved(row: JobRow, event: Extract<EventDocument, { kind: MoveKind }>): JobRow {
+function moved(row: PageRow, event: Extract<EventDocument, { kind: MoveKind }>): PageRow {
 	const { kind, data, seq } = event;
 	const { to } = data;
 	const at = Date.parse(event.at);

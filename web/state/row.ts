@@ -48,7 +48,7 @@ export type RowFields = Pick<JobDocument, Exclude<(typeof FIELDS)[number], "usag
 	denied?: string[];
 };
 
-export type JobRow = {
+export type PageRow = {
 	id: number;
 	status: Status;
 	label: string;
@@ -79,7 +79,7 @@ export type JobRow = {
 	seq: number;
 };
 
-const NO_LOCKS: JobRow["locks"] = [];
+const NO_LOCKS: PageRow["locks"] = [];
 const time = (text: string | null | undefined): number | null => (text ? Date.parse(text) : null);
 const firstLine = (text: string): string => text.trimStart().split("\n", 1)[0]?.trim() ?? "";
 const SHELLS = /(?:^|\/)(?:ba|z|da)?sh$/;
@@ -97,7 +97,7 @@ export function labelOf(job: Pick<RowFields, "id" | "name" | "title" | "prompt" 
 	return (found || `job ${job.id}`).slice(0, 300);
 }
 
-function asksOf(job: RowFields): JobRow["asks"] {
+function asksOf(job: RowFields): PageRow["asks"] {
 	const waits = job.status === "queued" || job.status.startsWith("waiting");
 	if (waits && job.approval === "needed") return "approval";
 	if (waits && job.question !== null) return "answer";
@@ -117,7 +117,7 @@ export function mergeTrouble({
 	return merge_status === "pending" && merge_report?.uncommitted ? "not merged: uncommitted work" : null;
 }
 
-function reasonOf(job: RowFields, asks: JobRow["asks"]): string | null {
+function reasonOf(job: RowFields, asks: PageRow["asks"]): string | null {
 	if (asks === "approval") return "waits for approval";
 	if (asks === "answer") return job.question;
 	if (asks === "merge") return mergeTrouble(job);
@@ -143,7 +143,7 @@ export function awaitedWords(waits_for: readonly number[] | undefined): string |
 const ended = ({ exit_kind, exit_code }: RowFields): string | null =>
 	exit_kind === null ? null : exit_code !== null && exit_kind === "failed" ? `exit ${exit_code}` : exit_kind.replaceAll("_", " ");
 
-export function rowOf(job: RowFields, seq: number): JobRow {
+export function rowOf(job: RowFields, seq: number): PageRow {
 	const asks = asksOf(job);
 	const label = labelOf(job);
 	const reason = reasonOf(job, asks);

@@ -1,6 +1,6 @@
 // Charts from the known jobs: how many waited, how long starts took, how many ended, what they cost, over time. Pure.
 
-import type { JobRow } from "./row.ts";
+import type { PageRow } from "./row.ts";
 
 export type Trends = {
 	/** The middle of each step, epoch seconds, as the chart library wants it. */
@@ -19,7 +19,7 @@ export type Trends = {
 const at = (sorted: readonly number[], share: number): number | null =>
 	sorted.length === 0 ? null : (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number);
 
-export function trendsOf(rows: Iterable<JobRow>, from: number, to: number, steps: number): Trends {
+export function trendsOf(rows: Iterable<PageRow>, from: number, to: number, steps: number): Trends {
 	const step = (to - from) / steps;
 	const zeros = () => new Array<number>(steps + 1).fill(0);
 	const [queued, running, succeeded, failed, cost] = [zeros(), zeros(), zeros(), zeros(), zeros()];

@@ -7,7 +7,7 @@ import { JobLink, Loading, Running, Span, StatusDot } from "../parts/bits.tsx";
 import { useNews } from "../parts/hooks.ts";
 import { Virtual } from "../parts/virtual.tsx";
 import { ABOUT, type BoardColumn, type BoardRows, COLUMNS, filtered, TITLES } from "../state/board.ts";
-import type { JobRow } from "../state/row.ts";
+import type { PageRow } from "../state/row.ts";
 import { count, dollars } from "../state/words.ts";
 import { First } from "./first.tsx";
 
@@ -63,7 +63,7 @@ export function Board() {
 	);
 }
 
-type ColumnProps = { column: BoardColumn; rows: BoardRows[BoardColumn]; held: (row: JobRow) => string | null; open: "open" | "shut" };
+type ColumnProps = { column: BoardColumn; rows: BoardRows[BoardColumn]; held: (row: PageRow) => string | null; open: "open" | "shut" };
 
 function ColumnList({ column, rows, held, open }: ColumnProps) {
 	return (
@@ -87,8 +87,8 @@ function ColumnList({ column, rows, held, open }: ColumnProps) {
 }
 
 /** Redrawn only when its own job has changed: thousands of other jobs change meanwhile. */
-class Card extends Component<{ row: JobRow; held: string | null }> {
-	override shouldComponentUpdate(next: { row: JobRow; held: string | null }): boolean {
+class Card extends Component<{ row: PageRow; held: string | null }> {
+	override shouldComponentUpdate(next: { row: PageRow; held: string | null }): boolean {
 		return next.row !== this.props.row || next.held !== this.props.held;
 	}
 
@@ -117,7 +117,7 @@ class Card extends Component<{ row: JobRow; held: string | null }> {
 	}
 }
 
-const JobLinkCard = ({ row }: { row: JobRow }) => (
+const JobLinkCard = ({ row }: { row: PageRow }) => (
 	<p class="label">
 		<StatusDot status={row.status} />
 		<JobLink id={row.id} class="title" card>
@@ -134,7 +134,7 @@ function LaneChip({ lane }: { lane: string }) {
 	);
 }
 
-function Took({ row }: { row: JobRow }) {
+function Took({ row }: { row: PageRow }) {
 	if (row.status === "running" && row.startedAt !== null) return <Running since={row.startedAt} />;
 	if (row.endedAt !== null && row.startedAt !== null) return <Span ms={row.endedAt - row.startedAt} />;
 	if (row.endedAt !== null) return null;

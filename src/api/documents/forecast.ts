@@ -1,18 +1,18 @@
 // A forecast as clients see it: moments in RFC 3339.
 
 import type { CapForecast, Forecast, JobForecast, Percentiles } from "../../core/forecast/forecast.ts";
-import { rfc3339, type Time } from "../documents.ts";
+import { rfc3339, type Timestamp } from "../documents.ts";
 
-export type RangeDocument = { p50: Time; p90: Time };
+export type RangeDocument = { p50: Timestamp; p90: Timestamp };
 export type ForecastDocument = {
 	schema_version: number;
-	now: Time;
+	now: Timestamp;
 	runs: number;
 	plays: number;
 	jobs: (Omit<JobForecast, "start" | "end"> & { start: RangeDocument | null; end: RangeDocument | null })[];
 	batches: { name: string; jobs: number; stuck: number; end: RangeDocument | null }[];
 	end: RangeDocument | null;
-	critical_path: { job: number; because: string; start: Time; end: Time }[];
+	critical_path: { job: number; because: string; start: Timestamp; end: Timestamp }[];
 	caps: CapForecast[];
 	binding: CapForecast | null;
 	notes: string[];

@@ -3,14 +3,14 @@
 import type { HostView } from "../../contracts/fleet.ts";
 import type { BudgetView, StatusReport } from "../../contracts/scheduler.ts";
 import type { MergeStatus } from "../../core/job.ts";
-import { maybeTime, rfc3339, type Time } from "../documents.ts";
+import { maybeTime, rfc3339, type Timestamp } from "../documents.ts";
 
 /** `lease_until` is null for a host without a lease: the only host of its store. */
 export type HostDocument = Omit<HostView, "heartbeat_at" | "joined_at" | "lease_until" | "drain"> & {
-	heartbeat_at: Time;
-	joined_at: Time | null;
-	lease_until: Time | null;
-	drain: { by: string; at: Time; reason: string } | null;
+	heartbeat_at: Timestamp;
+	joined_at: Timestamp | null;
+	lease_until: Timestamp | null;
+	drain: { by: string; at: Timestamp; reason: string } | null;
 };
 
 export type StatusDocument = Omit<
@@ -18,12 +18,12 @@ export type StatusDocument = Omit<
 	"paused_at" | "holds" | "hosts" | "last_dispatch_at" | "needs_human" | "budgets" | "recent_failures"
 > & {
 	schema_version: number;
-	paused_at: Time | null;
-	holds: { scope: string; kind: string; agent?: string; since: Time; until: Time | null; by: string; reason: string }[];
+	paused_at: Timestamp | null;
+	holds: { scope: string; kind: string; agent?: string; since: Timestamp; until: Timestamp | null; by: string; reason: string }[];
 	hosts: HostDocument[];
-	last_dispatch_at: Time | null;
+	last_dispatch_at: Timestamp | null;
 	/** Jobs that wait for a person, oldest first. `question` is null if approval is needed. */
-	needs_human: { job: number; name: string | null; agent: string | null; question: string | null; denied: string[]; since: Time }[];
+	needs_human: { job: number; name: string | null; agent: string | null; question: string | null; denied: string[]; since: Timestamp }[];
 	/** Succeeded jobs whose merge continues only after a person acts: a hundred at most. */
 	unmerged?: {
 		job: number;
@@ -34,14 +34,14 @@ export type StatusDocument = Omit<
 		message: string | null;
 		/** Where a person can repair it. */
 		path: string | null;
-		since: Time;
+		since: Timestamp;
 	}[];
 	/** Jobs whose runs on this host are frozen by a pause with `freeze`. */
 	frozen?: number[];
 	/** Jobs that ended badly in the last 24 hours and were not retried. An older daemon does not send it. */
-	recent_failures?: { since: Time; failed: number; blocked_by_dependency: number };
+	recent_failures?: { since: Timestamp; failed: number; blocked_by_dependency: number };
 	/** Budgets that are used up or near it. */
-	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
+	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Timestamp | null })[];
 	/** Why config.yml as it is is not in force; null if it is. */
 	config_problem?: string | null;
 	/** The port of page and HTTP on 127.0.0.1; null without HTTP. */
@@ -51,7 +51,7 @@ export type StatusDocument = Omit<
 	/** The disk of the home is nearly full. */
 	disk_problem?: string | null;
 	/** The daemon's clock. */
-	now?: Time;
+	now?: Timestamp;
 };
 export const statusDocument = (status: StatusReport): StatusDocument => ({
 	schema_version: 1,

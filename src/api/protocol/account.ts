@@ -1,7 +1,7 @@
 // The methods of providers' accounts.
 
 import type { AccountView } from "../../contracts/scheduler.ts";
-import type { Doc, ReasonDocument, Time } from "../documents.ts";
+import type { Doc, ReasonDocument, Timestamp } from "../documents.ts";
 import { duration, maybe, method, text, time, word } from "../fields.ts";
 
 export type AccountDocument = {
@@ -15,10 +15,10 @@ export type AccountDocument = {
 	lanes: string[];
 	/** `returning`: a limit is over, starts are spaced out until one has succeeded. `closed`: until a person clears it. */
 	state: AccountView["state"];
-	since: Time | null;
-	until: Time | null;
+	since: Timestamp | null;
+	until: Timestamp | null;
 	/** The earliest next start, after a limit. */
-	next_at: Time | null;
+	next_at: Timestamp | null;
 	/** Consecutive limits; and whether the limit ends at a reset time that the provider named or that is assumed (`reason` says which). */
 	hits: number;
 	reset: boolean;

@@ -4,7 +4,7 @@ import { FORMATS } from "../../core/agents/profile.ts";
 import type { Outcome, Used } from "../../core/agents/stream/happening.ts";
 import type { ExitKind } from "../../core/job.ts";
 import type { AgentDocument, ProfileDocument } from "../context.ts";
-import type { Doc, Time } from "../documents.ts";
+import type { Doc, Timestamp } from "../documents.ts";
 import { choice, maybe, method, text, whole, word } from "../fields.ts";
 
 /** Unknown values are left out. `retry_after` is in seconds, as in the header of that name. */
@@ -13,7 +13,7 @@ export type JudgementDocument = {
 	exit_kind: ExitKind;
 	/** The configured rule that named the outcome. */
 	by?: string;
-	until?: Time;
+	until?: Timestamp;
 	retry_after?: number;
 	session_id?: string;
 	/** The session to resume does not exist. */

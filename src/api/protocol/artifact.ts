@@ -1,9 +1,15 @@
 // The methods of artifacts.
 
-import type { Doc, Time } from "../documents.ts";
+import type { Doc, Timestamp } from "../documents.ts";
 import { flag, maybe, method, text } from "../fields.ts";
 
-export type ArtifactDocument = { artifact: string; repo: string | null; present: boolean | null; observed_at: Time; error: string | null };
+export type ArtifactDocument = {
+	artifact: string;
+	repo: string | null;
+	present: boolean | null;
+	observed_at: Timestamp;
+	error: string | null;
+};
 
 export const ARTIFACT_METHODS = {
 	"artifact.list": method<Doc<{ artifacts: ArtifactDocument[] }>>()({

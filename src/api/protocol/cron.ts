@@ -3,7 +3,7 @@
 import type { FireResult } from "../../contracts/scheduler.ts";
 import type { JobInput } from "../../core/job.ts";
 import { CATCH_UPS, type CatchUp } from "../../core/time/slots.ts";
-import type { Doc, Time } from "../documents.ts";
+import type { Doc, Timestamp } from "../documents.ts";
 import { choice, maybe, method, object, text, word } from "../fields.ts";
 
 export type TriggerDocument = {
@@ -14,11 +14,11 @@ export type TriggerDocument = {
 	timezone: string | null;
 	catch_up: CatchUp | null;
 	paths: string[] | null;
-	next_at: Time | null;
+	next_at: Timestamp | null;
 	/** The last slot that was handled. */
-	slot: Time | null;
-	since: Time;
-	fired_at: Time | null;
+	slot: Timestamp | null;
+	since: Timestamp;
+	fired_at: Timestamp | null;
 	job: number | null;
 	skipped: number;
 	error: string | null;

@@ -7,7 +7,7 @@ import { type ExitKind, type JobInput, STATUSES, type Status } from "../../core/
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
-import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
+import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Timestamp } from "../documents.ts";
 import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type Ref, text, whole, word, words } from "../fields.ts";
 
 export type AddDocument = Doc<
@@ -283,13 +283,13 @@ export const JOB_METHODS = {
 		params: { worker: CLAIM.worker, max: CLAIM.max, lanes: CLAIM.lanes },
 		result: "{claimed: [{job, spec, run: {token, …}}]}",
 	}),
-	"job.complete": openMethod<Omit<RunEnd, "job" | "until"> & { job: Ref; until?: Time | number }, Doc<EndedDocument>>("ending")({
+	"job.complete": openMethod<Omit<RunEnd, "job" | "until"> & { job: Ref; until?: Timestamp | number }, Doc<EndedDocument>>("ending")({
 		role: "operator",
 		about: "For workers outside: a run has ended, this is how.",
 		params: { ...RUN_END, job: id() },
 		result: "{job, status, retry_at}",
 	}),
-	"job.extend": method<Doc<{ cancel_requested: boolean; lease_until: Time | null }>>()({
+	"job.extend": method<Doc<{ cancel_requested: boolean; lease_until: Timestamp | null }>>()({
 		role: "operator",
 		about: "For workers outside: keeps a run's lease, and tells whether it should stop.",
 		params: { job: id(), token: RUN_END.token },

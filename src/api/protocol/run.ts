@@ -1,11 +1,11 @@
 // Methods by which a run reports about itself. The run's token identifies the caller.
 
 import { VERDICTS, type VerdictWord } from "../../core/runs/verdict.ts";
-import type { Doc, Time } from "../documents.ts";
+import type { Doc, Timestamp } from "../documents.ts";
 import { choice, json, maybe, method, orNull, text } from "../fields.ts";
 
 export const RUN_METHODS = {
-	"run.verdict": method<Doc<{ job: number; verdict: VerdictWord; text: string; at: Time }>>()({
+	"run.verdict": method<Doc<{ job: number; verdict: VerdictWord; text: string; at: Timestamp }>>()({
 		role: "run",
 		about:
 			"For a run, about itself: how its work went, whatever exit code its program has. `fail`: the run fails, and nothing of it is merged. `ask`: a person is asked, and the job goes on with the answer. `ok`: it went well; a failure stays one. The last one counts.",

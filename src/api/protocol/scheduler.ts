@@ -4,7 +4,7 @@ import type { StatusReport } from "../../contracts/scheduler.ts";
 import type { PruneReport } from "../../contracts/workspace.ts";
 import type { ForecastDocument } from "../documents/forecast.ts";
 import type { StatusDocument } from "../documents/status.ts";
-import type { Doc, Time } from "../documents.ts";
+import type { Doc, Timestamp } from "../documents.ts";
 import { duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
 
 export type VersionDocument = Doc<{
@@ -12,7 +12,7 @@ export type VersionDocument = Doc<{
 	pid: number;
 	protocol: number;
 	home: string;
-	started_at: Time;
+	started_at: Timestamp;
 	/** The HTTP port; null without HTTP. */
 	port: number | null;
 	/** Why there is no HTTP although a port is set, or why it has another port; null if neither. */

@@ -2,7 +2,7 @@
 
 import { existsSync, rmSync } from "node:fs";
 import { SluiceError } from "../../core/errors.ts";
-import { type Database, openDatabase, type Statement } from "../sqlite/driver.ts";
+import { type Database, openDatabase, type PreparedStatement } from "../sqlite/driver.ts";
 import { dropMark } from "../sqlite/mark.ts";
 import { bringUpToDate, emptyWal, PRAGMAS, storeError } from "../sqlite/store.ts";
 import { refuseOthers, versionIn } from "../sqlite/whose.ts";
@@ -46,8 +46,8 @@ function fileEnd(
 	purpose: "look" | "use" | "make",
 	now: () => number,
 ): End {
-	const statements = new Map<string, Statement>();
-	const prepare = (sql: string): Statement => {
+	const statements = new Map<string, PreparedStatement>();
+	const prepare = (sql: string): PreparedStatement => {
 		let statement = statements.get(sql);
 		if (!statement) {
 			statement = database.prepare(sql);

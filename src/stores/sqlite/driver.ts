@@ -4,13 +4,13 @@
 import { createRequire } from "node:module";
 import { SluiceError } from "../../core/errors.ts";
 
-export type Statement = {
+export type PreparedStatement = {
 	run(...params: unknown[]): unknown;
 	all(...params: unknown[]): unknown[];
 	setReturnArrays(on: boolean): void;
 	[Symbol.dispose]?(): void;
 };
-export type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
+export type Database = { exec(sql: string): void; prepare(sql: string): PreparedStatement; close(): void };
 type Module = { DatabaseSync: new (path: string, options?: Record<string, unknown>) => Database };
 
 export const OLDEST_SQLITE = "3.51.3";

@@ -7,7 +7,7 @@ import type { StoreMark } from "../../core/trust/store-loss.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { query, reply } from "../sql/reads.ts";
 import { type Write, widen, writes } from "../sql/writes.ts";
-import { type Database, openDatabase, type Statement } from "./driver.ts";
+import { type Database, openDatabase, type PreparedStatement } from "./driver.ts";
 import { type MarkWriter, numbersIn } from "./mark.ts";
 import { refuseOthers, versionIn } from "./whose.ts";
 
@@ -82,8 +82,8 @@ function keepPrivate(path: string): void {
 
 /** Statements of one connection, prepared once for each SQL text. */
 function createStatements(database: Database) {
-	const [plain, wides] = [new Map<string, Statement>(), new Map<string, Statement>()];
-	function prepare(sql: string): Statement {
+	const [plain, wides] = [new Map<string, PreparedStatement>(), new Map<string, PreparedStatement>()];
+	function prepare(sql: string): PreparedStatement {
 		let statement = plain.get(sql);
 		if (!statement) {
 			statement = database.prepare(dialect(sql));
@@ -92,7 +92,7 @@ function createStatements(database: Database) {
 		}
 		return statement;
 	}
-	function prepareWide(sql: string): Statement {
+	function prepareWide(sql: string): PreparedStatement {
 		let statement = wides.get(sql);
 		if (!statement) {
 			statement = database.prepare(widen(dialect(sql), WIDE));
