@@ -1,4 +1,4 @@
-// Coalesces requests for an async task: it runs once at a time.
+// Async tasks that must not overlap: repeated requests for one task, and different tasks that wait for each other.
 
 /** Runs `act` one at a time; requests that arrive meanwhile are merged into one more run afterwards. */
 export function coalesce(act: () => Promise<unknown>, failed: (error: unknown) => void): () => void {
@@ -15,4 +15,17 @@ export function coalesce(act: () => Promise<unknown>, failed: (error: unknown) =
 			});
 	};
 	return go;
+}
+
+/** A mutex: calls run one after the other, whether or not the one before failed. `idle` resolves when those that were requested have ended. */
+export function createTurns(): { inTurn<T>(call: () => Promise<T>): Promise<T>; idle(): Promise<unknown> } {
+	let queue: Promise<unknown> = Promise.resolve();
+	return {
+		inTurn(call) {
+			const result = queue.then(call);
+			queue = result.catch(() => {});
+			return result;
+		},
+		idle: () => queue,
+	};
 }

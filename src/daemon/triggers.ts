@@ -8,6 +8,7 @@
 import type { TriggerHandle } from "../api/context.ts";
 import { troubleOf } from "../contracts/disk.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
+import { createTurns } from "./coalesce.ts";
 import { createEntries, type EntryParts, findEntry, infoOf, type TriggerSettings } from "./trigger-entries.ts";
 import { createFiring, type FiringParts } from "./trigger-firing.ts";
 
@@ -31,13 +32,8 @@ export function createTriggers(parts: TriggerParts): Triggers {
 	let configured: TriggerSettings = { cron: {}, watches: {} };
 	let cancel = () => {};
 	let stopped = false;
-	let queue: Promise<unknown> = Promise.resolve();
-	/** A mutex: calls run one after the other, so that a slot is not fired twice. */
-	const inTurn = <T>(call: () => Promise<T>): Promise<T> => {
-		const result = queue.then(call);
-		queue = result.catch(() => {});
-		return result;
-	};
+	/** Calls run one after the other, so that a slot is not fired twice. */
+	const { inTurn, idle } = createTurns();
 	const firing = createFiring({ ...parts, isStopped: () => stopped });
 	const entries = createEntries({ ...parts, changed });
 	const unwatch = scheduler.watch(({ events, heard }) => {
@@ -102,7 +98,7 @@ export function createTriggers(parts: TriggerParts): Triggers {
 			cancel();
 			unwatch();
 			entries.end();
-			await queue;
+			await idle();
 		},
 	};
 }

@@ -40,7 +40,7 @@ import { matchesStars } from "../../src/core/text/stars.ts";
 import { secretsIn, shownStore } from "../../src/core/text/store-address.ts";
 import { parseHours } from "../../src/core/time/window.ts";
 import { readConfigText } from "../../src/daemon/config/text.ts";
-import { headsIn } from "../../src/host/repo-facts.ts";
+import { headsIn } from "../../src/host/facts/repo-facts.ts";
 import { readSchedule } from "../../src/host/schedule.ts";
 import { readRecipeText } from "../../src/intake/recipe-book.ts";
 import { prepare } from "../../src/scheduler/apply/prepare.ts";

@@ -5,7 +5,7 @@
 //   set, unset                        → the whole file is checked first, then taken, then written; if the check or the scheduler refuses it, the file stays as
 //                                       it is; if it cannot be written, the settings before are taken again
 
-import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import type { Config } from "../../core/config.ts";
@@ -13,7 +13,9 @@ import { codeOf, nth, SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { kindOf } from "../../host/kind.ts";
 import { systemTimezone } from "../../host/local.ts";
+import { createTurns } from "../coalesce.ts";
 import { writeWhole } from "../service/write-file.ts";
+import { createFileWatch } from "./file-watch.ts";
 import {
 	type ConfigValues,
 	checkStep,
@@ -65,15 +67,6 @@ export type ConfigSources = {
 	log: Log;
 };
 
-/** Interval of the check for changes that the watch misses: editors that replace the file, a file that comes back. */
-const LOOK_MS = 2000;
-/**
- * Editors write in several steps, so a text counts once two reads this far apart agree. A file that has just become empty may be about to be written, so it
- * is given EMPTY_MS.
- */
-const CALM_MS = 30;
-const EMPTY_MS = 1000;
-
 /** `timezone: local` becomes the name of this machine's zone, because a setting must mean the same on every host. */
 const withZone = (layer: Layer): Layer =>
 	layer.given.timezone === "local" ? { ...layer, given: { ...layer.given, timezone: systemTimezone() } } : layer;
@@ -110,13 +103,8 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 	/** The text that was read last, so that an invalid text is reported only once. */
 	let seen = state.text;
 	let listener: (next: Effective, before: Effective) => Promise<void> = async () => {};
-	let queue: Promise<unknown> = Promise.resolve();
-	/** A mutex: changes are made one after the other. */
-	const inTurn = <T>(call: () => Promise<T>): Promise<T> => {
-		const result = queue.then(call);
-		queue = result.catch(() => {});
-		return result;
-	};
+	/** Changes are made one after the other. */
+	const { inTurn } = createTurns();
 
 	async function take(next: State): Promise<void> {
 		if (JSON.stringify(next.now) !== JSON.stringify(state.now)) await listener(next.now, state.now);
@@ -144,11 +132,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 
 	const change = (key: string, value: unknown, by = "library") =>
 		inTurn(async () => {
-			const top = nth(stepsOf(key), 0);
-			if (!KEYS.includes(top)) {
-				const guess = nearest(top, KEYS);
-				throw new SluiceError("unknown_key", `${key}: there is no such key`, { field: key, hint: guess && `did you mean "${guess}"?` });
-			}
+			checkKey(key);
 			checkStep(key, value);
 			const before = readText(path);
 			const text = readConfigText(before ?? "").with(key, value);
@@ -162,73 +146,23 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 				throw error;
 			}
 			log.info(value === undefined ? "a setting was taken out" : "a setting was changed", { key, by });
-			return found(key);
+			return originsOf(state, key);
 		});
 
-	function found(key: string): Origin[] {
-		const all = origins(state.now, state.layers);
-		return all.filter((one) => one.key === key || one.key.startsWith(`${key}.`) || one.key === `${key}_ms` || one.key === `${key}_bytes`);
-	}
-
-	// ---- following the file -----------------------------------------------------------------------------------------------------
-	// The file itself is watched, not its folder: the folder changes with every commit of the database beside it.
-	let watcher: FSWatcher | undefined;
-	let stopLooking = () => {};
-	let calm: (() => void) | undefined;
-	let closed = false;
-	const stirred = () => {
-		calm ??= settle(undefined, 0);
-	};
-	function settle(before: string | null | undefined, waited: number): () => void {
-		return host.after(CALM_MS, () => {
-			if (closed) return;
-			const text = glance(path);
-			const emptied = !text?.trim() && state.text?.trim() && waited < EMPTY_MS;
-			if (text !== before || emptied) {
-				calm = settle(text, waited + CALM_MS);
-				return;
-			}
-			calm = undefined;
-			void reload().then(rewatch);
-		});
-	}
-	let watched = "";
-	function rewatch(): void {
-		const mark = markOf(path);
-		if (closed || (watcher && mark.inode === watched)) return;
-		watcher?.close();
-		watcher = undefined;
-		watched = mark.inode;
-		if (mark.inode === "") return;
-		try {
-			watcher = watch(path, { persistent: false }, stirred);
-			watcher.on("error", () => {
-				watcher?.close();
-				watcher = undefined;
-			});
-		} catch {
-			// No watches are left: the regular check is enough.
-		}
-	}
-	function look(last: string): void {
-		stopLooking = host.after(LOOK_MS, () => {
-			const { change } = markOf(path);
-			if (change !== last) stirred();
-			look(change);
-		});
-	}
+	const watch = createFileWatch({
+		path,
+		host,
+		read: () => glance(path),
+		isEmptied: (text) => !text?.trim() && Boolean(state.text?.trim()),
+		changed: reload,
+	});
 
 	return {
 		path,
 		engine: () => state.now.config,
 		settings: () => state.now.settings,
 		problem: () => problem,
-		get(key) {
-			const all = found(key);
-			if (all.length > 0) return all;
-			const guess = nearest(key, [...KEYS, ...origins(state.now, state.layers).map((one) => one.key)]);
-			throw new SluiceError("not_found", `${key}: there is no such setting`, { field: "key", hint: guess && `did you mean "${guess}"?` });
-		},
+		get: (key) => mustFind(state, key),
 		list: () => origins(state.now, state.layers),
 		set: (key, value, by) => change(key, typeof value === "string" ? parseValue(value) : value, by),
 		unset: (key, by) => change(key, undefined, by),
@@ -238,18 +172,32 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 			listener = call;
 		},
 		follow() {
-			rewatch();
-			look(markOf(path).change);
+			watch.start();
 			// The file may have changed since it was read at start, and only changes from now on are noticed.
 			void reload();
 		},
-		close() {
-			closed = true;
-			watcher?.close();
-			stopLooking();
-			calm?.();
-		},
+		close: watch.close,
 	};
+}
+
+/** The settings under a key, which may leave the unit out. */
+const originsOf = ({ now, layers }: State, key: string): Origin[] =>
+	origins(now, layers).filter(
+		(one) => one.key === key || one.key.startsWith(`${key}.`) || one.key === `${key}_ms` || one.key === `${key}_bytes`,
+	);
+
+function mustFind(state: State, key: string): Origin[] {
+	const all = originsOf(state, key);
+	if (all.length > 0) return all;
+	const guess = nearest(key, [...KEYS, ...origins(state.now, state.layers).map((one) => one.key)]);
+	throw new SluiceError("not_found", `${key}: there is no such setting`, { field: "key", hint: guess && `did you mean "${guess}"?` });
+}
+
+function checkKey(key: string): void {
+	const top = nth(stepsOf(key), 0);
+	if (KEYS.includes(top)) return;
+	const guess = nearest(top, KEYS);
+	throw new SluiceError("unknown_key", `${key}: there is no such key`, { field: key, hint: guess && `did you mean "${guess}"?` });
 }
 
 /**
@@ -301,11 +249,6 @@ function glance(path: string): string | null {
 	} catch {
 		return null;
 	}
-}
-
-function markOf(path: string): { inode: string; change: string } {
-	const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-	return stat ? { inode: `${stat.dev}:${stat.ino}`, change: `${stat.ino} ${stat.mtimeNs} ${stat.size}` } : { inode: "", change: "" };
 }
 
 function problemOf(error: unknown): ConfigProblem {

@@ -7,7 +7,7 @@ import type { Scheduler } from "../../contracts/scheduler.ts";
 import { NETWORK } from "../../core/input/environment.ts";
 import { matchesAny } from "../../core/text/stars.ts";
 import { localDisk } from "../../host/disk.ts";
-import { type FactHost, withFacts } from "../../host/facts.ts";
+import { type FactHost, withFacts } from "../../host/facts/facts.ts";
 import { openGit } from "../../host/git.ts";
 import { localHost } from "../../host/local.ts";
 import { runProgram } from "../../host/program.ts";

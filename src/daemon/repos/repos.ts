@@ -14,7 +14,7 @@ import * as check from "../../core/input/check.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { nameOfUrl, urlFault, withoutCredentials } from "../../core/text/repo-url.ts";
 import { REPO_FILE } from "../../core/trust/repo-files.ts";
-import { busyWith } from "../../host/repo-facts.ts";
+import { busyWith } from "../../host/facts/repo-facts.ts";
 import type { ConfigFile } from "../config/file.ts";
 import { REPO } from "../config/settings.ts";
 import { baseOfFolder, baseOfRemote, branchText } from "./base.ts";
@@ -92,7 +92,8 @@ export function followRepoFiles({ watchPaths, changed }: { watchPaths: WatchPath
 	};
 }
 
-export function createRepos({ config, git, scheduler, clone, worktrees }: RepoParts): RepoHandle {
+export function createRepos(parts: RepoParts): RepoHandle {
+	const { config, git, scheduler } = parts;
 	const names = () => Object.keys(config.engine().repos);
 
 	function known(name: string): WholeRepo {
@@ -105,47 +106,11 @@ export function createRepos({ config, git, scheduler, clone, worktrees }: RepoPa
 		});
 	}
 
-	async function view(name: string): Promise<RepoDocument> {
-		const { trusted: _trusted, ...settings } = known(name);
-		const written = writtenOf(config, name) as WholeRepo;
-		const { file } = withRepoFile(written);
-		const nothing = { problem: null, head: null, base: settings.base_branch, busy: null };
-		const place = settings.path ?? (settings.url === null ? null : clone(name));
-		const look =
-			place === null
-				? { ...nothing, problem: "it has no folder", base: null }
-				: settings.url !== null && !existsSync(place)
-					? nothing
-					: await lookAt(JSON.stringify([place, settings.base_branch]));
-		const { hosts } = await scheduler.status();
-		return {
-			name,
-			...settings,
-			url: settings.url === null ? null : withoutCredentials(settings.url),
-			hosts: hosts.filter(({ repos }) => repos === null || repos.includes(name)).map((host) => host.name),
-			file: file.state,
-			file_problem: file.state === "bad" ? file.problem : null,
-			...trustView(name, written),
-			...look,
-			worktrees: worktrees(name),
-		};
-	}
-
-	const turns = limited(LOOKS);
-	const lookAt = shared((key) => {
-		const [path, base_branch] = JSON.parse(key) as [string, string | null];
-		return turns(() => lookAtRepo(git, path, base_branch));
-	});
+	const view = createRepoView(parts, known);
 
 	/** Checks the URL now, so that a mistake is found before the first job. Does not clone: the host that gets the first job does that. */
 	async function addByUrl({ url, name, ...more }: NewRepo & { url: string }, by: string): Promise<RepoDocument> {
-		const fault = urlFault(url);
-		const shown = withoutCredentials(url);
-		if (fault !== undefined)
-			throw new SluiceError("invalid", `url: ${JSON.stringify(shown)} ${fault}`, {
-				field: "url",
-				hint: 'for example "git@example.org:team/app.git", or a whole path',
-			});
+		checkUrl(url);
 		const wanted = check.label(name ?? nameOfUrl(url), "name");
 		const before = names().includes(wanted) ? known(wanted) : null;
 		if (before && before.url !== url && (before.path !== null || before.url !== null))
@@ -153,30 +118,7 @@ export function createRepos({ config, git, scheduler, clone, worktrees }: RepoPa
 				field: "name",
 				hint: `give it another name, or ${before.url === null ? `take that one out first: sluice repo remove ${wanted}` : `change its address: sluice config set repos.${wanted}.url URL`}`,
 			});
-		if (more.base_branch !== undefined) localRef(more.base_branch);
-		const wants = more.base_branch === undefined ? [] : [localRef(more.base_branch)];
-		const seen = await git
-			.tell("/", ["ls-remote", "--exit-code", "--", url, ...wants], { timeoutMs: LOOK_MS })
-			.catch((error) => error as Error);
-		if (seen instanceof Error || (seen.code !== 0 && seen.code !== 2)) {
-			const said =
-				seen instanceof Error ? seen.message : (seen.stderr.split("\n").find((line) => /^(?:fatal|error): /.test(line)) ?? seen.stderr);
-			throw new SluiceError(
-				"invalid",
-				`${shown} cannot be read: ${withoutCredentials(
-					said
-						.replace(/^(?:fatal|error): /, "")
-						.trim()
-						.slice(0, 500),
-				)}`,
-				{
-					field: "url",
-					hint: "git ls-remote, as the daemon's user, says more",
-				},
-			);
-		}
-		if (seen.code === 2 && wants.length > 0)
-			throw new SluiceError("not_found", `${shown} has no branch ${JSON.stringify(more.base_branch)}`, { field: "base_branch" });
+		await checkRemote(git, url, more.base_branch);
 		const base = more.base_branch ?? before?.base_branch ?? (await baseOfRemote(git, url));
 		return write(wanted, { url, ...more, base_branch: base ?? undefined }, by);
 	}
@@ -227,6 +169,80 @@ export function createRepos({ config, git, scheduler, clone, worktrees }: RepoPa
 				});
 			await config.unset(`repos.${name}`, by);
 		},
+	};
+}
+
+function checkUrl(url: string): void {
+	const fault = urlFault(url);
+	if (fault === undefined) return;
+	throw new SluiceError("invalid", `url: ${JSON.stringify(withoutCredentials(url))} ${fault}`, {
+		field: "url",
+		hint: 'for example "git@example.org:team/app.git", or a whole path',
+	});
+}
+
+/** Checks that the remote can be read, and that it has this branch. */
+async function checkRemote(git: Git, url: string, branch: string | undefined): Promise<void> {
+	const shown = withoutCredentials(url);
+	const wants = branch === undefined ? [] : [localRef(branch)];
+	const seen = await git
+		.tell("/", ["ls-remote", "--exit-code", "--", url, ...wants], { timeoutMs: LOOK_MS })
+		.catch((error) => error as Error);
+	if (seen instanceof Error || (seen.code !== 0 && seen.code !== 2)) {
+		const said =
+			seen instanceof Error ? seen.message : (seen.stderr.split("\n").find((line) => /^(?:fatal|error): /.test(line)) ?? seen.stderr);
+		throw new SluiceError(
+			"invalid",
+			`${shown} cannot be read: ${withoutCredentials(
+				said
+					.replace(/^(?:fatal|error): /, "")
+					.trim()
+					.slice(0, 500),
+			)}`,
+			{
+				field: "url",
+				hint: "git ls-remote, as the daemon's user, says more",
+			},
+		);
+	}
+	if (seen.code === 2 && wants.length > 0)
+		throw new SluiceError("not_found", `${shown} has no branch ${JSON.stringify(branch)}`, { field: "base_branch" });
+}
+
+/** `known`: the settings of a repo; throws if there is none of this name. */
+function createRepoView(
+	{ config, git, scheduler, clone, worktrees }: RepoParts,
+	known: (name: string) => WholeRepo,
+): (name: string) => Promise<RepoDocument> {
+	const turns = limited(LOOKS);
+	const lookAt = shared((key) => {
+		const [path, base_branch] = JSON.parse(key) as [string, string | null];
+		return turns(() => lookAtRepo(git, path, base_branch));
+	});
+	return async (name) => {
+		const { trusted: _trusted, ...settings } = known(name);
+		const written = writtenOf(config, name) as WholeRepo;
+		const { file } = withRepoFile(written);
+		const nothing = { problem: null, head: null, base: settings.base_branch, busy: null };
+		const place = settings.path ?? (settings.url === null ? null : clone(name));
+		const look =
+			place === null
+				? { ...nothing, problem: "it has no folder", base: null }
+				: settings.url !== null && !existsSync(place)
+					? nothing
+					: await lookAt(JSON.stringify([place, settings.base_branch]));
+		const { hosts } = await scheduler.status();
+		return {
+			name,
+			...settings,
+			url: settings.url === null ? null : withoutCredentials(settings.url),
+			hosts: hosts.filter(({ repos }) => repos === null || repos.includes(name)).map((host) => host.name),
+			file: file.state,
+			file_problem: file.state === "bad" ? file.problem : null,
+			...trustView(name, written),
+			...look,
+			worktrees: worktrees(name),
+		};
 	};
 }
 

@@ -3,7 +3,7 @@
 import type { Host } from "../../contracts/host.ts";
 import type { Processes } from "../../contracts/processes.ts";
 import { localDisk } from "../../host/disk.ts";
-import type { FactHost } from "../../host/facts.ts";
+import type { FactHost } from "../../host/facts/facts.ts";
 import { usersOf } from "../../host/folder-users.ts";
 import { localHost } from "../../host/local.ts";
 import { openProcesses } from "../../host/processes/index.ts";

@@ -4,10 +4,10 @@ import { execFileSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { makeRepository, realGit } from "../../test/make/repository.ts";
+import { makeRepository, realGit } from "../../../test/make/repository.ts";
+import { localHost, systemClock } from "../local.ts";
+import { runProgram } from "../program.ts";
 import { type FactParts, withFacts } from "./facts.ts";
-import { localHost, systemClock } from "./local.ts";
-import { runProgram } from "./program.ts";
 import type { FactRepo } from "./repo-facts.ts";
 
 function look(more: Partial<FactParts> = {}, repoMore: Partial<FactRepo> = {}) {

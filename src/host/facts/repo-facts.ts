@@ -2,10 +2,10 @@
 
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, posix, resolve } from "node:path";
-import { currentBranch, type Git, GitError, isCommit } from "../contracts/git.ts";
-import type { FactValue } from "../contracts/host.ts";
-import { artifactFault, branchFault } from "../core/fact.ts";
-import { isInside } from "../core/trust/path.ts";
+import { currentBranch, type Git, GitError, isCommit } from "../../contracts/git.ts";
+import type { FactValue } from "../../contracts/host.ts";
+import { artifactFault, branchFault } from "../../core/fact.ts";
+import { isInside } from "../../core/trust/path.ts";
 
 export type FactRepo = {
 	path: string;
@@ -36,6 +36,15 @@ const UNDER_WAY: readonly (readonly [file: string, what: string])[] = [
 	["BISECT_LOG", "bisect"],
 ];
 
+async function cached(lasting: Lasting, key: string, look: () => Promise<boolean>): Promise<boolean> {
+	const known = lasting.get(key);
+	if (known !== undefined) return known;
+	const seen = await look();
+	if (lasting.size >= MOST_KEPT) lasting.clear();
+	lasting.set(key, seen);
+	return seen;
+}
+
 export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook {
 	let heads: Promise<Map<string, string>> | undefined;
 	const allHeads = () => {
@@ -47,14 +56,7 @@ export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook
 		if (fault !== undefined) throw new GitError(fault, null, "");
 		return (await allHeads()).get(branch) ?? null;
 	};
-	const kept = async (key: string, look: () => Promise<boolean>): Promise<boolean> => {
-		const known = lasting.get(key);
-		if (known !== undefined) return known;
-		const seen = await look();
-		if (lasting.size >= MOST_KEPT) lasting.clear();
-		lasting.set(key, seen);
-		return seen;
-	};
+	const kept = (key: string, look: () => Promise<boolean>) => cached(lasting, key, look);
 
 	/** The commit that new worktrees start from. */
 	async function baseTip(): Promise<string> {

@@ -7,9 +7,9 @@
 //
 // Results of commands are cached for a while, or until their repo changes, because keys are probed every second.
 
-import type { Git } from "../contracts/git.ts";
-import type { Clock, Facts, Host } from "../contracts/host.ts";
-import type { RunProgram } from "../contracts/program.ts";
+import type { Git } from "../../contracts/git.ts";
+import type { Clock, Facts, Host } from "../../contracts/host.ts";
+import type { RunProgram } from "../../contracts/program.ts";
 import { type FactRepo, type Found, hasFile, type Lasting, lookAtRepo, type RepoLook, troubled } from "./repo-facts.ts";
 
 export type FactParts = {
@@ -40,33 +40,63 @@ const COMMAND_MS = 30_000;
 /** A result is cached for this long, or for ten times the command's duration if that is longer. */
 const AGAIN_MS = 5_000;
 
-export function withFacts(host: Host, parts: FactParts): FactHost {
-	const { git, run, clock } = parts;
-	const lasting: Lasting = new Map();
+type CommandParts = Pick<FactParts, "run" | "clock" | "env" | "wanted">;
+
+/** Facts that a command finds out by its exit code. */
+function createCommandFacts({ run, clock, env, wanted }: CommandParts) {
 	const said = new Map<string, { until: number; value: Promise<Found>; repo: string | null }>();
+	return {
+		async find(key: string, argv: readonly string[], repo: string | null, folder: string): Promise<Found> {
+			const last = said.get(key);
+			const now = clock.monotonic();
+			if (last && (last.until > now || !(await wanted()).has(key))) return last.value;
+			const entry = { until: Number.POSITIVE_INFINITY, value: Promise.resolve<Found>(false), repo };
+			entry.value = run(argv, { cwd: folder, env: env(), timeoutMs: COMMAND_MS, keep: 2000 }).then((end) => {
+				const took = clock.monotonic() - now;
+				entry.until = clock.monotonic() + Math.max(AGAIN_MS, 10 * took);
+				return end.trouble === null ? end.code === 0 : { error: end.trouble };
+			});
+			said.set(key, entry);
+			return entry.value;
+		},
+		stir(repo: string): void {
+			for (const [key, entry] of said) if (entry.repo === repo) said.delete(key);
+		},
+	};
+}
+
+const noRepo = (text: string): string => {
+	const named = /@([^@]+)$/.exec(text)?.[1];
+	return named === undefined ? "the job names no repo" : `no folder is known of repo ${named}: set repos.${named}.path`;
+};
+
+/** `thing[@repo]`: an artifact may contain an @ of its own, so the part after it counts only if it names a known repo. */
+function splitRepo(text: string, known: Record<string, FactRepo>): { thing: string; repo: string | null } {
+	const at = text.lastIndexOf("@");
+	const repo = text.slice(at + 1);
+	return at > 0 && Object.hasOwn(known, repo) ? { thing: text.slice(0, at), repo } : { thing: text, repo: null };
+}
+
+/** Reads each repo once for one probe. */
+function looksAt(git: Git, known: Record<string, FactRepo>, lasting: Lasting): (name: string) => RepoLook {
+	const looks = new Map<string, RepoLook>();
+	return (name) => {
+		const repo = Object.hasOwn(known, name) ? known[name] : name.startsWith("/") ? { path: name, base_branch: null } : undefined;
+		if (!repo) throw new Error(name === "" ? "the job names no repo" : `no folder is known of repo ${name}: set repos.${name}.path`);
+		const one = looks.get(name) ?? lookAtRepo(git, repo, lasting);
+		looks.set(name, one);
+		return one;
+	};
+}
+
+export function withFacts(host: Host, parts: FactParts): FactHost {
+	const { git } = parts;
+	const commands = createCommandFacts(parts);
+	const lasting: Lasting = new Map();
 	const files = new Map<string, Set<string>>();
 	let known: Record<string, FactRepo> = {};
 
-	async function command(key: string, argv: readonly string[], repo: string | null, folder: string): Promise<Found> {
-		const last = said.get(key);
-		const now = clock.monotonic();
-		if (last && (last.until > now || !(await parts.wanted()).has(key))) return last.value;
-		const entry = { until: Number.POSITIVE_INFINITY, value: Promise.resolve<Found>(false), repo };
-		entry.value = run(argv, { cwd: folder, env: parts.env(), timeoutMs: COMMAND_MS, keep: 2000 }).then((end) => {
-			const took = clock.monotonic() - now;
-			entry.until = clock.monotonic() + Math.max(AGAIN_MS, 10 * took);
-			return end.trouble === null ? end.code === 0 : { error: end.trouble };
-		});
-		said.set(key, entry);
-		return entry.value;
-	}
-
-	/** `thing[@repo]`: an artifact may contain an @ of its own, so the part after it counts only if it names a known repo. */
-	function split(text: string): { thing: string; repo: string | null } {
-		const at = text.lastIndexOf("@");
-		const repo = text.slice(at + 1);
-		return at > 0 && Object.hasOwn(known, repo) ? { thing: text.slice(0, at), repo } : { thing: text, repo: null };
-	}
+	const split = (text: string) => splitRepo(text, known);
 
 	async function find(key: string, look: (repo: string) => RepoLook): Promise<Found | undefined> {
 		const colon = key.indexOf(":");
@@ -96,10 +126,10 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 		if (thing.startsWith("probe:")) {
 			const argv = Object.hasOwn(parts.probes(), value) ? parts.probes()[value] : undefined;
 			if (!argv) return { error: `nothing says how to look: set probes.${value}.command` };
-			return command(key, argv, repo, folder);
+			return commands.find(key, argv, repo, folder);
 		}
 		if (repo !== null) {
-			if (thing.startsWith("file:/")) remember(repo, value);
+			if (thing.startsWith("file:/")) files.set(repo, (files.get(repo) ?? new Set()).add(value));
 			return look(repo).artifact(thing);
 		}
 		if (thing.startsWith("file:/")) return hasFile("/", value);
@@ -110,35 +140,18 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 		const { thing, repo } = split(text);
 		if (thing.startsWith("command:")) {
 			const argv = JSON.parse(thing.slice("command:".length)) as string[];
-			return command(key, argv, repo, repo === null ? parts.cwd : (known[repo] as FactRepo).path);
+			return commands.find(key, argv, repo, repo === null ? parts.cwd : (known[repo] as FactRepo).path);
 		}
 		if (repo === null) return { error: noRepo(text) };
 		if (thing === "clean_worktree") return look(repo).isClean();
 		return (await look(repo).head(thing.slice("branch_exists:".length))) !== null;
 	}
 
-	const noRepo = (text: string): string => {
-		const named = /@([^@]+)$/.exec(text)?.[1];
-		return named === undefined ? "the job names no repo" : `no folder is known of repo ${named}: set repos.${named}.path`;
-	};
-
-	function remember(repo: string, path: string): void {
-		const all = files.get(repo) ?? new Set<string>();
-		files.set(repo, all.add(path));
-	}
-
 	return {
 		...host,
 		async probe(keys) {
 			known = parts.repos();
-			const looks = new Map<string, RepoLook>();
-			const look = (name: string): RepoLook => {
-				const repo = Object.hasOwn(known, name) ? known[name] : name.startsWith("/") ? { path: name, base_branch: null } : undefined;
-				if (!repo) throw new Error(name === "" ? "the job names no repo" : `no folder is known of repo ${name}: set repos.${name}.path`);
-				const one = looks.get(name) ?? lookAtRepo(git, repo, lasting);
-				looks.set(name, one);
-				return one;
-			};
+			const look = looksAt(git, known, lasting);
 			const facts: Facts = {};
 			await Promise.all(
 				keys.map(async (key) => {
@@ -148,9 +161,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 			);
 			return facts;
 		},
-		stir(repo) {
-			for (const [key, entry] of said) if (entry.repo === repo) said.delete(key);
-		},
+		stir: commands.stir,
 		files: (repo) => [...(files.get(repo) ?? [])],
 	};
 }
