@@ -3,7 +3,7 @@
 import type { AgentState, BudgetView, JobView, StatusReport } from "../src/contracts/scheduler.ts";
 import { RUN_NOW } from "../src/core/order.ts";
 import { same } from "./model/agree.ts";
-import { isHeldOff, lockRefusals } from "./model/locks.ts";
+import { isHeldOff, lockRefusals } from "./model/gates/locks.ts";
 import { viewOf } from "./model/standing.ts";
 import { isKernel, isWaiting, type ModelJob, type State, waiting } from "./model/state.ts";
 import { awaitedBy } from "./model/waits.ts";

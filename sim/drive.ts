@@ -2,29 +2,29 @@
 
 import type { EventRow, JobView, Why } from "../src/contracts/scheduler.ts";
 import { isWaiting } from "../src/core/job.ts";
-import { attempt, isStoreTrouble, patiently } from "./attempt.ts";
-import { type Call, perform } from "./call.ts";
 import { checkAll } from "./checkers/index.ts";
 import { type Memory, newMemory } from "./checkers/moment.ts";
 import { untrueReasons } from "./checkers/reasons.ts";
 import { checkTimer } from "./checkers/timer.ts";
 import { difference } from "./compare.ts";
+import { attempt, isStoreTrouble, patiently } from "./engine/attempt.ts";
+import { type Call, perform } from "./engine/call.ts";
+import { type Glance, Glancer, keptDuring } from "./engine/glance.ts";
+import { look } from "./engine/look.ts";
+import type { Place } from "./engine/place.ts";
+import { type Engine, homeOf, World } from "./engine/world.ts";
 import { isDoing, isFleetOp, playFleet, resolveFleet } from "./fleet.ts";
 import { type Fitting, followCall, followFault, followOrder } from "./follow.ts";
-import { type Glance, Glancer, keptDuring } from "./glance.ts";
-import { look } from "./look.ts";
 import { Marks } from "./marks.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
+import { isOverBudget } from "./model/gates/ledgers.ts";
 import { type Joining, join } from "./model/hosts.ts";
-import { isOverBudget } from "./model/ledgers.ts";
 import { copyState, emptyState, type State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
 import type { Context } from "./model.ts";
 import { noteCall } from "./note.ts";
 import type { Op, Plan, Slot } from "./operation.ts";
-import type { Place } from "./place.ts";
 import { type Names, recoverCall, resolve } from "./resolve.ts";
-import { type Engine, homeOf, World } from "./world.ts";
 
 /** Done twice is done once: after a fault they are simply called again. */
 const AGAIN = [

@@ -1,14 +1,14 @@
 // What happens to hosts beyond single calls: processes that die, are overtaken by a second one of their home, or find their name taken.
 
 import { SluiceError } from "../src/core/errors.ts";
-import type { Call } from "./call.ts";
 import type { Drive } from "./drive.ts";
+import type { Call } from "./engine/call.ts";
+import type { Engine } from "./engine/world.ts";
 import { agree, agreeSame } from "./model/agree.ts";
 import { join, lookOf, runsOf } from "./model/hosts.ts";
 import type { ModelHost, State } from "./model/state.ts";
 import type { FleetOp, Op, Plan } from "./operation.ts";
 import { chosen } from "./random.ts";
-import type { Engine } from "./world.ts";
 
 type Doing = Op & { kind: "die" | "overtake" | "usurp" };
 export const isDoing = (op: Op): op is Doing => op.kind === "die" || op.kind === "overtake" || op.kind === "usurp";

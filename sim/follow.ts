@@ -2,9 +2,9 @@
 
 import type { HostView } from "../src/contracts/fleet.ts";
 import type { BudgetView, EventRow, JobView, StatusReport } from "../src/contracts/scheduler.ts";
-import type { Call } from "./call.ts";
 import { type Agents, accountDifference, agentDifference, difference, ledgerDifference } from "./compare.ts";
 import { hostDifference, toldDifference } from "./compare-hosts.ts";
+import type { Call } from "./engine/call.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
 import { copyState, type State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";

@@ -2,11 +2,11 @@
 
 import { readArguments, wholeNumber } from "../scripts/arguments.ts";
 import { DEFAULTS, PRESETS } from "../src/core/config.ts";
+import { openPostgresPlaces } from "./engine/place.ts";
 import { EXPECTED, FLEET_MARKS, Marks, TOLD_MARKS } from "./marks.ts";
 import { same } from "./model/agree.ts";
 import type { Plan } from "./operation.ts";
 import { type Hearer, type Share, shareOut } from "./parallel.ts";
-import { openPostgresPlaces } from "./place.ts";
 import { type Failure, planOf, runSeed, type SeedOptions } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
 

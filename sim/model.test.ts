@@ -3,14 +3,14 @@
 import { describe, expect, it } from "vitest";
 import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS } from "../src/core/config.ts";
 import type { JobInput } from "../src/core/job.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./engine/call.ts";
 import { duplicateOf, makeJob } from "./model/add.ts";
 import type { Seen } from "./model/agree.ts";
 import { Disagreement } from "./model/agree.ts";
 import { take } from "./model/claim.ts";
-import { lockRefusals } from "./model/locks.ts";
+import { lockRefusals } from "./model/gates/locks.ts";
+import { early } from "./model/gates/refusal.ts";
 import { laneOrder, prioritySum, startable } from "./model/order.ts";
-import { early } from "./model/refusal.ts";
 import { retryWindow } from "./model/retry-policy.ts";
 import { emptyState, find, type ModelJob, type State } from "./model/state.ts";
 import { step } from "./model.ts";

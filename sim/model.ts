@@ -2,14 +2,14 @@
 
 import type { Facts } from "../src/contracts/host.ts";
 import type { Config } from "../src/core/config.ts";
-import type { Call } from "./call.ts";
-import { clearAccount, limitAccount } from "./model/accounts.ts";
+import type { Call } from "./engine/call.ts";
 import { add } from "./model/add.ts";
 import { accepted, refused, type Seen, same } from "./model/agree.ts";
 import { apply } from "./model/apply.ts";
 import { claim, runCycle } from "./model/claim.ts";
 import * as control from "./model/control.ts";
 import { answered, complete, extend, started } from "./model/ending.ts";
+import { clearAccount, limitAccount } from "./model/gates/accounts.ts";
 import * as hosts from "./model/hosts.ts";
 import * as kernel from "./model/kernel.ts";
 import { rewind } from "./model/rewind.ts";

@@ -1,7 +1,7 @@
 // Which marks a call leaves behind.
 
 import type { AddResult, ApplyResult, RewindReport } from "../src/contracts/scheduler.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./engine/call.ts";
 import type { Marks } from "./marks.ts";
 import type { State } from "./model/state.ts";
 

@@ -1,7 +1,7 @@
 // The simulator on a real PostgreSQL, behind a network with faults: the same plans, the same model.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openPostgresPlaces } from "./place.ts";
+import { openPostgresPlaces } from "./engine/place.ts";
 import { runSeed } from "./run-seed.ts";
 
 /** More: npm run sim -- --postgres --seeds N. */

@@ -2,7 +2,7 @@
 
 import type { JobInput } from "../src/core/job.ts";
 import type { RunBounds } from "../src/core/trust/run-bounds.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./engine/call.ts";
 import { entries } from "./model/kernel.ts";
 import { isActive, isKernel, isWaiting, type ModelJob, running, type State } from "./model/state.ts";
 import type { Found } from "./model/sweep.ts";

@@ -1,10 +1,10 @@
 // One seed: from its number to a verdict.
 
 import { Drive } from "./drive.ts";
+import type { Place } from "./engine/place.ts";
 import { liveness } from "./liveness.ts";
 import type { Marks } from "./marks.ts";
 import type { Op, Plan } from "./operation.ts";
-import type { Place } from "./place.ts";
 import { fleetPlanFor } from "./workload/fleet-plan.ts";
 import { planFor } from "./workload.ts";
 

@@ -2,7 +2,7 @@
 
 import type { FactValue } from "../src/contracts/host.ts";
 import type { Config } from "../src/core/config.ts";
-import { conditionKey } from "./model/refusal.ts";
+import { conditionKey } from "./model/gates/refusal.ts";
 import type { Op, Plan } from "./operation.ts";
 import { hash, type Random, randomFrom } from "./random.ts";
 import { changeConfig, drawConfig } from "./workload/draw-config.ts";

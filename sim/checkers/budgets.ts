@@ -2,7 +2,7 @@
 // Ledgers are the model's.
 
 import { ledgerDifference } from "../compare.ts";
-import { payers, reservedOf, usedOf } from "../model/ledgers.ts";
+import { payers, reservedOf, usedOf } from "../model/gates/ledgers.ts";
 import { type Checker, must } from "./moment.ts";
 
 export const budgets: Checker = {

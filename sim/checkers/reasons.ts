@@ -3,10 +3,10 @@
 import type { Why } from "../../src/contracts/scheduler.ts";
 import type { Reason } from "../../src/core/reason.ts";
 import { Marks } from "../marks.ts";
-import { late, pace } from "../model/late.ts";
-import { lockRefusals } from "../model/locks.ts";
+import { late, pace } from "../model/gates/late.ts";
+import { lockRefusals } from "../model/gates/locks.ts";
+import { early, type Refusal } from "../model/gates/refusal.ts";
 import { prioritySum } from "../model/order.ts";
-import { early, type Refusal } from "../model/refusal.ts";
 import { find, isWaiting, type ModelJob, type State, waiting } from "../model/state.ts";
 import { type Checker, CheckFailed, type Moment, must } from "./moment.ts";
 

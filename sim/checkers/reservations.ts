@@ -1,7 +1,7 @@
 // Reservations: only for jobs that wait for locks and are overdue, one a key; and they work: nobody who came later takes a key from such a job.
 
 import type { Lock } from "../../src/core/job.ts";
-import { clash, isExempt, isOverdue, overdueForLocks } from "../model/locks.ts";
+import { clash, isExempt, isOverdue, overdueForLocks } from "../model/gates/locks.ts";
 import { find, isWaiting, type ModelJob } from "../model/state.ts";
 import { type Checker, type Moment, must, running } from "./moment.ts";
 

@@ -1,15 +1,15 @@
 // One cycle: take the best startable job again and again, until a bound holds.
 
 import type { Claimed, ClaimOptions, Cycled, PlanReport } from "../../src/contracts/scheduler.ts";
-import { chooseAccount } from "./accounts.ts";
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
 import { drawOnCycle, openCycle } from "./cycle.ts";
+import { chooseAccount } from "./gates/accounts.ts";
+import { breakersOf, pace } from "./gates/late.ts";
+import { reservedBy } from "./gates/ledgers.ts";
+import { keptNow, lockRefusals, overdueForLocks } from "./gates/locks.ts";
+import { noteTry, triedLast } from "./gates/outages.ts";
 import { noteKept } from "./hosts.ts";
-import { breakersOf, pace } from "./late.ts";
-import { reservedBy } from "./ledgers.ts";
-import { keptNow, lockRefusals, overdueForLocks } from "./locks.ts";
 import { best, type Filter, startable } from "./order.ts";
-import { noteTry, triedLast } from "./outages.ts";
 import { settle } from "./settle.ts";
 import { accountOf, breakerOf, copyState, type ModelJob, note, type State } from "./state.ts";
 import { beginAttempt } from "./voice.ts";

@@ -3,7 +3,7 @@
 import type { ErrorCode } from "../../src/core/errors.ts";
 import type { MergeStatus } from "../../src/core/job.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
-import { artifactKey, isMerging } from "./refusal.ts";
+import { artifactKey, isMerging } from "./gates/refusal.ts";
 import { finish, settle } from "./settle.ts";
 import { find, isKernel, isWaiting, type ModelJob, type State } from "./state.ts";
 

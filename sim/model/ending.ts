@@ -2,11 +2,11 @@
 
 import type { Ended, RunEnd } from "../../src/contracts/scheduler.ts";
 import type { ExitKind } from "../../src/core/job.ts";
-import { limitAccount, succeedOn } from "./accounts.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
+import { limitAccount, succeedOn } from "./gates/accounts.ts";
+import { chargeRun } from "./gates/ledgers.ts";
+import { afterOutage, answeredOn } from "./gates/outages.ts";
 import { launchFailed, launchWorked, probeUndecided } from "./launch.ts";
-import { chargeRun } from "./ledgers.ts";
-import { afterOutage, answeredOn } from "./outages.ts";
 import { policyOf, retryWindow } from "./retry-policy.ts";
 import { finish, settle } from "./settle.ts";
 import { find, type ModelJob, type ModelRun, type State } from "./state.ts";

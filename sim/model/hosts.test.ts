@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { DEFAULTS } from "../../src/core/config.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../engine/call.ts";
 import { step } from "../model.ts";
 import type { Seen } from "./agree.ts";
 import { take } from "./claim.ts";

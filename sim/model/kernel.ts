@@ -3,7 +3,7 @@
 import type { EnqueueParams, ReadyEntry } from "../../src/contracts/scheduler.ts";
 import { enter } from "./add.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
-import { isOverBudget } from "./ledgers.ts";
+import { isOverBudget } from "./gates/ledgers.ts";
 import { find, isKernel, isWaiting, type ModelJob, type State } from "./state.ts";
 
 export const entries = (state: State) => state.jobs.filter(isKernel);

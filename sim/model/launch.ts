@@ -2,7 +2,7 @@
 
 import { agree, type Seen } from "./agree.ts";
 import { exitCodeOf, requeue } from "./ending.ts";
-import { breakersOf } from "./late.ts";
+import { breakersOf } from "./gates/late.ts";
 import { finish } from "./settle.ts";
 import { breakerOf, find, isActive, isWaiting, type ModelJob, note, type State } from "./state.ts";
 

@@ -1,9 +1,9 @@
 // Who goes first among those that can start: the priority sum of 003, promote, demote, run-now, and the overdue share.
 
 import { laneOf } from "../../src/core/config.ts";
-import { late } from "./late.ts";
-import { lockRefusals } from "./locks.ts";
-import { early } from "./refusal.ts";
+import { late } from "./gates/late.ts";
+import { lockRefusals } from "./gates/locks.ts";
+import { early } from "./gates/refusal.ts";
 import { type ModelJob, note, type State, waiting } from "./state.ts";
 
 export const ageAt = (state: State, job: ModelJob): number =>

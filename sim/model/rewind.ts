@@ -3,7 +3,7 @@
 import type { RewindReport } from "../../src/contracts/scheduler.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { known } from "./control.ts";
-import { after, artifactKey } from "./refusal.ts";
+import { after, artifactKey } from "./gates/refusal.ts";
 import { settle } from "./settle.ts";
 import { isActive, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
 

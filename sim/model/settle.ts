@@ -3,9 +3,9 @@
 import type { Status } from "../../src/core/job.ts";
 import { REASON_CODES } from "../../src/core/reason.ts";
 import { adopt, type Seen } from "./agree.ts";
-import { batchRefusals } from "./late.ts";
-import { lockRefusals } from "./locks.ts";
-import { artifactKey, deadline, early, type Refusal, rest, time } from "./refusal.ts";
+import { batchRefusals } from "./gates/late.ts";
+import { lockRefusals } from "./gates/locks.ts";
+import { artifactKey, deadline, early, type Refusal, rest, time } from "./gates/refusal.ts";
 import { isActive, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
 import { stopAwaiting } from "./waits.ts";
 

@@ -3,7 +3,7 @@
 import type { Facts } from "../../src/contracts/host.ts";
 import type { AgentState, BudgetView, LedgerView, PauseScope } from "../../src/contracts/scheduler.ts";
 import { accepted, agreeSame, refused, type Seen } from "./agree.ts";
-import { chargeLedger, isOverBudget, ledgerOf, reservedOf, stopRuns, usedOf } from "./ledgers.ts";
+import { chargeLedger, isOverBudget, ledgerOf, reservedOf, stopRuns, usedOf } from "./gates/ledgers.ts";
 import { settle } from "./settle.ts";
 import type { Ledger, State } from "./state.ts";
 

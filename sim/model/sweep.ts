@@ -3,7 +3,7 @@
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
 import { beginDueCycle } from "./cycle.ts";
 import { endRun, noteLaunch } from "./ending.ts";
-import { isMerging } from "./refusal.ts";
+import { isMerging } from "./gates/refusal.ts";
 import { settle } from "./settle.ts";
 import { find, type ModelJob, note, running, type State } from "./state.ts";
 

@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from "../../src/core/errors.ts";
 import type { JobInput, Policy } from "../../src/core/job.ts";
-import { fits } from "./late.ts";
+import { fits } from "./gates/late.ts";
 import { find, isActive, type ModelJob, named, type State } from "./state.ts";
 
 export type Fresh = Pick<ModelJob, "name" | "path" | "will_merge">;

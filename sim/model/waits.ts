@@ -2,8 +2,8 @@
 
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { runFor } from "./ending.ts";
-import { clash } from "./locks.ts";
-import { after, presence, producers } from "./refusal.ts";
+import { clash } from "./gates/locks.ts";
+import { after, presence, producers } from "./gates/refusal.ts";
 import { find, isActive, isWaiting, type ModelJob, note, running, type State } from "./state.ts";
 
 export const isLending = (job: ModelJob): boolean => (job.run?.waits ?? []).length > 0;

@@ -1,7 +1,7 @@
 // Budgets: integer ledgers per owner, batch, repo and kernel pid, with rolling windows.
 
+import { type Ledger, type ModelJob, note, running, type State } from "../state.ts";
 import { isSameWindow } from "./hours.ts";
-import { type Ledger, type ModelJob, note, running, type State } from "./state.ts";
 
 /** What has been used in the window that now lies in. */
 export const usedOf = (state: State, ledger: Ledger, now: number): number =>

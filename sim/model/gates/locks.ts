@@ -1,9 +1,9 @@
 // Gate 9: who holds which key, for whom it is reserved, and whether a job can take all of its keys together.
 
-import type { Lock } from "../../src/core/job.ts";
+import type { Lock } from "../../../src/core/job.ts";
+import { find, isWaiting, type ModelJob, running, type State, waiting } from "../state.ts";
 import { late } from "./late.ts";
 import { early, type Refusal } from "./refusal.ts";
-import { find, isWaiting, type ModelJob, running, type State, waiting } from "./state.ts";
 
 export const clash = (a: Lock, b: Lock) => a.key === b.key && (a.mode === "exclusive" || b.mode === "exclusive");
 

@@ -1,6 +1,6 @@
 // One call of the engine's public interface, as data.
 
-import type { Kernel, Scheduler } from "../src/contracts/scheduler.ts";
+import type { Kernel, Scheduler } from "../../src/contracts/scheduler.ts";
 
 type Methods = Pick<
 	Scheduler,

@@ -1,6 +1,6 @@
 // Reads the events that came since the last reading, up to the last there is: the iterator itself would wait for more for ever.
 
-import type { EventRow, Scheduler } from "../src/contracts/scheduler.ts";
+import type { EventRow, Scheduler } from "../../src/contracts/scheduler.ts";
 
 export class EventReader {
 	private last = 0;

@@ -1,11 +1,11 @@
 // What can be seen of the engine after a call: every job, every entry of the kernel, and the events since the last look.
 
-import type { EventRow, JobView, ReadyEntry, Scheduler } from "../src/contracts/scheduler.ts";
-import { isMove } from "../src/core/event.ts";
-import { isTerminal } from "../src/core/job.ts";
+import type { EventRow, JobView, ReadyEntry, Scheduler } from "../../src/contracts/scheduler.ts";
+import { isMove } from "../../src/core/event.ts";
+import { isTerminal } from "../../src/core/job.ts";
+import type { State } from "../model/state.ts";
 import { patiently } from "./attempt.ts";
 import { EventReader } from "./event-reader.ts";
-import type { State } from "./model/state.ts";
 
 export type Glance = { jobs: Map<number, JobView>; events: EventRow[] };
 

@@ -1,8 +1,8 @@
 // Gates 1–8, from the table in the spec: what stands between a job and being ready, each evaluated by itself.
 
-import type { Condition, Terminal } from "../../src/core/job.ts";
-import type { GateName, ReasonCode } from "../../src/core/reason.ts";
-import { find, isActive, type ModelJob, type State } from "./state.ts";
+import type { Condition, Terminal } from "../../../src/core/job.ts";
+import type { GateName, ReasonCode } from "../../../src/core/reason.ts";
+import { find, isActive, type ModelJob, type State } from "../state.ts";
 
 export type Refusal = {
 	gate: GateName;

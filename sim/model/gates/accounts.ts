@@ -1,11 +1,11 @@
 // Which account a run would use, and what keeps it from each: pauses, rate limits, closed accounts, caps, spacing after a limit.
 
-import { laneOf } from "../../src/core/config.ts";
+import { laneOf } from "../../../src/core/config.ts";
+import { accountOf, freshAccount, type ModelJob, type State } from "../state.ts";
+import { counting } from "../waits.ts";
 import { isHeld } from "./late.ts";
 import { isDown, isLongDown } from "./outages.ts";
 import type { Refusal } from "./refusal.ts";
-import { accountOf, freshAccount, type ModelJob, type State } from "./state.ts";
-import { counting } from "./waits.ts";
 
 export const limitedUntil = (state: State, name: string): number | null => accountOf(state, name).until;
 

@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { type Server, startServer } from "../test/make/postgres-server.ts";
-import { type Network, openTcpProxy } from "../test/make/tcp-proxy.ts";
-import type { Fault } from "./operation.ts";
+import { type Server, startServer } from "../../test/make/postgres-server.ts";
+import { type Network, openTcpProxy } from "../../test/make/tcp-proxy.ts";
+import type { Fault } from "../operation.ts";
 
 export type Place = {
 	options(): Promise<{ path: string } | { url: string }>;

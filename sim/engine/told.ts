@@ -1,14 +1,14 @@
 // What notices do on PostgreSQL, between the processes of a simulated run and the SQLite file they share: whoever begins is told what others have
 // added since, where that is all they did, and goes on with what it remembers.
 
-import type { OpenOptions, Scheduler } from "../src/contracts/scheduler.ts";
-import type { Arrivals, Begun, Changes, Store } from "../src/contracts/store.ts";
-import { isOnLock } from "../src/core/parked.ts";
-import { createScheduler } from "../src/scheduler/library/index.ts";
-import { checkOpen } from "../src/scheduler/library/input.ts";
-import { onlyAdds } from "../src/stores/postgres/news.ts";
-import { openSqlite } from "../src/stores/sqlite/store.ts";
-import type { Marks } from "./marks.ts";
+import type { OpenOptions, Scheduler } from "../../src/contracts/scheduler.ts";
+import type { Arrivals, Begun, Changes, Store } from "../../src/contracts/store.ts";
+import { isOnLock } from "../../src/core/parked.ts";
+import { createScheduler } from "../../src/scheduler/library/index.ts";
+import { checkOpen } from "../../src/scheduler/library/input.ts";
+import { onlyAdds } from "../../src/stores/postgres/news.ts";
+import { openSqlite } from "../../src/stores/sqlite/store.ts";
+import type { Marks } from "../marks.ts";
 
 type Own = OpenOptions & Required<Pick<OpenOptions, "path" | "clock" | "host" | "chance" | "fault">>;
 

@@ -1,8 +1,8 @@
 // One call of the engine and what became of it: a result, an error, or a death on the way.
 
-import { SluiceError } from "../src/core/errors.ts";
+import { SluiceError } from "../../src/core/errors.ts";
+import { Disagreement, type Seen } from "../model/agree.ts";
 import { type Call, perform } from "./call.ts";
-import { Disagreement, type Seen } from "./model/agree.ts";
 import { Crash, type Engine } from "./world.ts";
 
 export type Outcome = { result: unknown } | { error: NonNullable<Seen["error"]>; raw: unknown } | "died";

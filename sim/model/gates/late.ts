@@ -1,13 +1,13 @@
 // Gates 10–13: holds, budget, host, capacity. They never park a job; they are asked anew each time.
 
-import { laneOf } from "../../src/core/config.ts";
+import { laneOf } from "../../../src/core/config.ts";
+import { lookOf } from "../hosts.ts";
+import { breakerOf, type ModelHost, type ModelJob, running, type State } from "../state.ts";
+import { counting } from "../waits.ts";
 import { chooseAccount } from "./accounts.ts";
-import { lookOf } from "./hosts.ts";
 import { isInside } from "./hours.ts";
 import { isOut } from "./ledgers.ts";
 import type { Refusal } from "./refusal.ts";
-import { breakerOf, type ModelHost, type ModelJob, running, type State } from "./state.ts";
-import { counting } from "./waits.ts";
 
 export const isHeld = (state: State, scope: string, now: number) =>
 	state.holds.some((hold) => hold.scope === scope && (hold.until === null || hold.until > now));

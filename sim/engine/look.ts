@@ -1,13 +1,13 @@
 // Questions that change nothing: plan, positions, ledgers, a single job, and ids that nobody has.
 
-import { SluiceError } from "../src/core/errors.ts";
-import type { Drive } from "./drive.ts";
-import { checkFleet } from "./fleet.ts";
-import { positionOf } from "./model/add.ts";
-import { agree, agreeSame } from "./model/agree.ts";
-import { checkPlan } from "./model/claim.ts";
-import { named, waiting } from "./model/state.ts";
-import type { Op } from "./operation.ts";
+import { SluiceError } from "../../src/core/errors.ts";
+import type { Drive } from "../drive.ts";
+import { checkFleet } from "../fleet.ts";
+import { positionOf } from "../model/add.ts";
+import { agree, agreeSame } from "../model/agree.ts";
+import { checkPlan } from "../model/claim.ts";
+import { named, waiting } from "../model/state.ts";
+import type { Op } from "../operation.ts";
 
 export async function look(drive: Drive, op: Op & { kind: "look" }, via: number): Promise<void> {
 	const { scheduler } = await drive.engine(via);

@@ -1,8 +1,8 @@
 // Providers that are down: what a run that met one does to its account and its job, and who may try next.
 
-import type { RunEnd } from "../../src/contracts/scheduler.ts";
-import { agree, type Seen } from "./agree.ts";
-import { accountOf, type ModelJob, type ModelRun, note, type Outage, type State } from "./state.ts";
+import type { RunEnd } from "../../../src/contracts/scheduler.ts";
+import { agree, type Seen } from "../agree.ts";
+import { accountOf, type ModelJob, type ModelRun, note, type Outage, type State } from "../state.ts";
 
 const CAP_MS = 300_000;
 

@@ -1,13 +1,13 @@
 // The outside of one simulated run: a clock, a host that answers probes, faults, and the engines that live and die in it.
 
-import type { Clock, Facts, FactValue, Host } from "../src/contracts/host.ts";
-import type { OpenOptions, Scheduler } from "../src/contracts/scheduler.ts";
-import type { Config } from "../src/core/config.ts";
-import { openScheduler } from "../src/index.ts";
-import type { Marks } from "./marks.ts";
-import type { Fault, Plan } from "./operation.ts";
+import type { Clock, Facts, FactValue, Host } from "../../src/contracts/host.ts";
+import type { OpenOptions, Scheduler } from "../../src/contracts/scheduler.ts";
+import type { Config } from "../../src/core/config.ts";
+import { openScheduler } from "../../src/index.ts";
+import type { Marks } from "../marks.ts";
+import type { Fault, Plan } from "../operation.ts";
+import { hash, randomFrom } from "../random.ts";
 import { type Place, sqlitePlace } from "./place.ts";
-import { hash, randomFrom } from "./random.ts";
 import { Notices } from "./told.ts";
 
 export class Crash extends Error {
