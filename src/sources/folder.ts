@@ -4,7 +4,7 @@ import { lstat, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { troubleOf } from "../contracts/disk.ts";
 import { type Item, type ItemFault, plainItem, type Source, type SourceSettings } from "../contracts/source.ts";
-import { SluiceError } from "../core/errors.ts";
+import { codeOf, messageOf, nth, SluiceError } from "../core/errors.ts";
 import * as check from "../core/input/check.ts";
 import { naturalOrder } from "../core/text/natural-order.ts";
 import { isInside } from "../core/trust/path.ts";
@@ -31,7 +31,7 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 	async function readOne(id: string, found: readonly string[]): Promise<Item> {
 		if (found.length > 1)
 			throw new SluiceError("conflict", `two files are the item ${id}: ${found.join(", ")}`, { field: "item", hint: "rename one of them" });
-		const path = join(root, found[0] as string);
+		const path = join(root, nth(found, 0));
 		check.word(id, "item");
 		const real = await realpath(path);
 		if (!isInside({ path: real, folder: await realpath(root) }))
@@ -46,7 +46,9 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 			throw new SluiceError("invalid", `${path}: is not UTF-8`, { hint: "save it as UTF-8" });
 		}
 		if (text === "") throw new SluiceError("invalid", `${path}: is empty`, { hint: "write down what is to be done" });
-		const first = (text.split("\n", 1)[0] as string).replace(/^#+\s*/, "").trim();
+		const first = nth(text.split("\n", 1), 0)
+			.replace(/^#+\s*/, "")
+			.trim();
 		const { mtimeMs, size, ino } = await lstat(real);
 		return {
 			...plainItem(name, id),
@@ -68,8 +70,15 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 				try {
 					items.push(await readOne(id, found));
 				} catch (error) {
-					const { code, message, hint } = error as SluiceError;
-					faults.push({ source: name, id, place: join(root, found[0] as string), code: code ?? "invalid", message, hint: hint ?? null });
+					const hint = error instanceof SluiceError ? (error.hint ?? null) : null;
+					faults.push({
+						source: name,
+						id,
+						place: join(root, nth(found, 0)),
+						code: codeOf(error) || "invalid",
+						message: messageOf(error),
+						hint,
+					});
 				}
 			return { items, faults };
 		},

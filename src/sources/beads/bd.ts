@@ -1,7 +1,7 @@
 // Runs the program `bd` for JSON. No shell; its output on failure becomes the error.
 
 import { execFile } from "node:child_process";
-import { SluiceError } from "../../core/errors.ts";
+import { codeOf, SluiceError } from "../../core/errors.ts";
 
 const LONGEST_MS = 60_000;
 /** Maximum bytes of an answer, which is parsed as a whole, like the file. */
@@ -19,7 +19,7 @@ export function openBd(root: string, env: () => Record<string, string>, program 
 				const variables = { ...env(), BD_JSON_ENVELOPE: "1", BD_DOLT_AUTO_COMMIT: "off" };
 				const options = { cwd: root, env: variables, timeout: LONGEST_MS, maxBuffer: MOST, killSignal: "SIGKILL" as const };
 				const child = execFile(program, args, options, (error, stdout, stderr) => {
-					if (error && (error as NodeJS.ErrnoException).code === "ENOENT") return resolve(null);
+					if (codeOf(error) === "ENOENT") return resolve(null);
 					if (error) {
 						// `bd` prints errors on either stream.
 						const said = `${stderr}${stdout}`.trim().slice(-500) || error.message;
@@ -39,12 +39,11 @@ export function openBd(root: string, env: () => Record<string, string>, program 
 }
 
 const unwrapped = (value: unknown): unknown =>
-	value !== null && typeof value === "object" && !Array.isArray(value) && "data" in value ? (value as { data: unknown }).data : value;
+	value !== null && typeof value === "object" && !Array.isArray(value) && "data" in value ? value.data : value;
 
 /** A list of issues, also from a single issue, or from an object that holds the list. */
 export function issuesIn(value: unknown): unknown[] {
 	if (Array.isArray(value)) return value;
 	if (value === null || typeof value !== "object") return [];
-	const inner = (value as { issues?: unknown }).issues;
-	return Array.isArray(inner) ? inner : [value];
+	return "issues" in value && Array.isArray(value.issues) ? value.issues : [value];
 }

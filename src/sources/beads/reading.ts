@@ -3,7 +3,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ItemFault } from "../../contracts/source.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { isObject, objectIn } from "../../core/agents/stream/json.ts";
+import { messageOf, SluiceError } from "../../core/errors.ts";
 import { readPlainFile } from "../../host/plain-file.ts";
 import { type Bd, issuesIn } from "./bd.ts";
 import { isConvoy } from "./issue.ts";
@@ -35,7 +36,7 @@ export function createReading(source: string, root: string, bd: Bd): () => Promi
 			if (file?.stamp === stamp) return file.snapshot;
 			text = new TextDecoder("utf-8", { fatal: true }).decode(await readPlainFile(path, MAX_BEADS));
 		} catch (error) {
-			const said = error instanceof TypeError ? `${path} is not UTF-8` : (error as Error).message;
+			const said = error instanceof TypeError ? `${path} is not UTF-8` : messageOf(error);
 			throw new SluiceError("not_found", `source ${source}: ${said}`, { field: "root", hint: "is bd installed, or the root right?" });
 		}
 		const snapshot = snapshotOf(source, root, linesOf(source, path, text));
@@ -49,7 +50,8 @@ function linesOf(source: string, path: string, text: string): Values {
 	const values = text.split("\n").flatMap((line, index) => {
 		if (line.trim() === "") return [];
 		try {
-			return [JSON.parse(line) as unknown];
+			const value: unknown = JSON.parse(line);
+			return [value];
 		} catch {
 			faults.push(faultOf(source, null, `${path}:${index + 1}`, new SluiceError("invalid", "is not JSON")));
 			return [];
@@ -68,9 +70,7 @@ async function throughBd(bd: Bd): Promise<Values | null> {
 }
 
 function rawOf(value: unknown): Raw | undefined {
-	if (value === null || typeof value !== "object") return undefined;
-	const { id } = value as { id?: unknown };
-	return typeof id === "string" ? { id, value: value as Record<string, unknown> } : undefined;
+	return isObject(value) && typeof value.id === "string" ? { id: value.id, value } : undefined;
 }
 
 /**
@@ -87,7 +87,7 @@ async function withDependencies(bd: Bd, values: unknown[], ready: ReadonlySet<st
 		for (const [id, dependencies] of await recordsOf(bd, wanted.slice(at, at + IDS_PER_CALL))) found.set(id, dependencies);
 	return values.map((value) => {
 		const dependencies = found.get(rawOf(value)?.id ?? "");
-		return dependencies === undefined ? value : { ...(value as object), dependencies };
+		return dependencies !== undefined && isObject(value) ? { ...value, dependencies } : value;
 	});
 }
 
@@ -103,7 +103,7 @@ async function recordsOf(bd: Bd, ids: readonly string[]): Promise<Map<string, un
 	const found = new Map<string, unknown[]>();
 	try {
 		for (const one of issuesIn(await bd.ask(["dep", "list", ...several, "--json"]))) {
-			const { issue_id } = (one ?? {}) as { issue_id?: unknown };
+			const { issue_id } = objectIn(one);
 			if (typeof issue_id !== "string") continue;
 			const records = found.get(issue_id);
 			if (records) records.push(one);

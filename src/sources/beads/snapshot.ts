@@ -1,6 +1,7 @@
 // A snapshot of one beads database, and what several snapshots together say of an issue. Pure.
 
 import type { Item, ItemFault } from "../../contracts/source.ts";
+import { isObject } from "../../core/agents/stream/json.ts";
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { blockersOf, heldBecause, type Issue, isClosed, issueOf, itemOf, kindOf, parentsOf, tooLong } from "./issue.ts";
@@ -32,7 +33,7 @@ export function snapshotOf(source: string, root: string, { values, faults, ready
 	};
 	const twice = new Set<string>();
 	for (const value of values) {
-		const id = typeof (value as { id?: unknown } | null)?.id === "string" ? (value as { id: string }).id.slice(0, check.MAX_NAME) : null;
+		const id = isObject(value) && typeof value.id === "string" ? value.id.slice(0, check.MAX_NAME) : null;
 		try {
 			const issue = issueOf(value);
 			if (snapshot.issues.has(issue.id)) twice.add(issue.id);

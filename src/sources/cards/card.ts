@@ -16,7 +16,7 @@ export const PHASE = /^phase-\d+(?:-.*)?$/;
 export type CardPath = { phase: string; folder: Folder; name: string };
 
 /** `5.3-login-form.md` → 5.3, `A-12-search.md` → A-12. */
-export function codeOf(name: string): string {
+export function cardCodeOf(name: string): string {
 	const stem = basename(name, ".md");
 	return /^(?:[A-Za-z]+-\d+(?=-|$)|[^-\s]+)/.exec(stem)?.[0] ?? stem;
 }
@@ -25,7 +25,7 @@ export type Card = Item & { agent_status: AgentStatus | "" };
 
 export function cardOf(source: string, card: CardText, { phase, folder, name }: CardPath, path: string, mark: string): Card {
 	const fields = card.front?.fields ?? {};
-	const id = check.word(codeOf(name), "code");
+	const id = check.word(cardCodeOf(name), "code");
 	const flow = text(fields, "agent_flow");
 	const status = statusOf(text(fields, "agent_status"));
 	const busy = status === "queued" || status === "running";

@@ -1,7 +1,7 @@
 // A card's text: YAML front matter and Markdown. Reads strictly, and a change leaves all other bytes as they were. Pure.
 
-import { isMap, isScalar, LineCounter, type Pair, type YAMLMap } from "yaml";
-import { SluiceError } from "../../core/errors.ts";
+import { isMap, isNode, isScalar, LineCounter, type Pair, type YAMLMap } from "yaml";
+import { messageOf, SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { withoutEnd } from "../../core/text/text-end.ts";
 import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../../host/yaml-bounds.ts";
@@ -28,7 +28,7 @@ export function readCard(bytes: Uint8Array): CardText {
 		throw new SluiceError("invalid", "is not UTF-8", { field: "card", hint: "save it as UTF-8" });
 	}
 	const start = /^\ufeff?---[ \t]*(\r?\n)/.exec(text);
-	const newline = start?.[1] ?? (/\r?\n/.exec(text)?.[0] as string | undefined) ?? "\n";
+	const newline = start?.[1] ?? /\r?\n/.exec(text)?.[0] ?? "\n";
 	if (!start) return { text, newline, front: null, body: text };
 	const from = start[0].length;
 	const end = /^---[ \t]*(?:\r?\n|$)/m;
@@ -54,7 +54,7 @@ function parse(yaml: string) {
 	const root = document.contents;
 	if (root !== null && !isMap(root) && !(isScalar(root) && root.value === null))
 		throw bad("front matter: must be keys and values", 2, "for example: agent_flow: implement");
-	return { document, root: isMap(root) ? (root as YAMLMap) : null };
+	return { document, root: isMap(root) ? root : null };
 }
 
 function parseFields(yaml: string): Record<string, unknown> {
@@ -62,7 +62,7 @@ function parseFields(yaml: string): Record<string, unknown> {
 	try {
 		return (document.toJS({ maxAliasCount: 100 }) ?? {}) as Record<string, unknown>;
 	} catch (error) {
-		throw bad(`front matter: ${error instanceof Error ? error.message : String(error)}`, 2);
+		throw bad(`front matter: ${messageOf(error)}`, 2);
 	}
 }
 
@@ -92,11 +92,11 @@ export function withField(card: CardText, key: string, value: string): string {
 }
 
 function replaced(yaml: string, pair: Pair, value: string): string {
-	const range = (pair.value as { range?: [number, number, number] | null } | null)?.range;
+	const range = isNode(pair.value) ? pair.value.range : null;
 	const isEmpty = isScalar(pair.value) && pair.value.source === "" && pair.value.type === "PLAIN";
 	if (range && !isEmpty && range[1] > range[0]) return yaml.slice(0, range[0]) + value + yaml.slice(range[1]);
 	// `agent_status:` with nothing behind it.
-	const key = (pair.key as { range?: [number, number, number] | null }).range;
+	const key = isNode(pair.key) ? pair.key.range : null;
 	const colon = yaml.indexOf(":", key?.[1] ?? 0) + 1;
 	return `${yaml.slice(0, colon)} ${value}${yaml.slice(colon)}`;
 }

@@ -17,7 +17,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { makeSourceSettings } from "../../../test/make/source.ts";
 import { localHost } from "../../host/local.ts";
-import { codeOf } from "./card.ts";
+import { cardCodeOf } from "./card.ts";
 import { type CardParts, openCards } from "./index.ts";
 import { writeCard } from "./write.ts";
 
@@ -109,7 +109,7 @@ describe("what a card says", () => {
 		expect(items[0]).toMatchObject({ title: "A title", text: "# A title\n\ntext", owner: "ann", branch: "f/x" });
 	});
 	test("codes", () => {
-		expect(["5.3-login-form.md", "A-12-search.md", "A-12.md", "plan.md", "x1-2.md"].map(codeOf)).toEqual([
+		expect(["5.3-login-form.md", "A-12-search.md", "A-12.md", "plan.md", "x1-2.md"].map(cardCodeOf)).toEqual([
 			"5.3",
 			"A-12",
 			"A-12",

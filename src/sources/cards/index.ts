@@ -6,11 +6,11 @@ import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Host } from "../../contracts/host.ts";
 import type { ItemFault, Scan, Source, SourceSettings } from "../../contracts/source.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { codeOf, messageOf, SluiceError } from "../../core/errors.ts";
 import { naturalOrder } from "../../core/text/natural-order.ts";
 import { isInside } from "../../core/trust/path.ts";
 import { readPlainFile } from "../../host/plain-file.ts";
-import { type Card, type CardPath, cardOf, codeOf, FOLDERS, type Folder, PHASE } from "./card.ts";
+import { type Card, type CardPath, cardCodeOf, cardOf, FOLDERS, type Folder, PHASE } from "./card.ts";
 import { MAX_CARD, readCard } from "./front-matter.ts";
 import { joinBoard } from "./queues.ts";
 import { writeCard } from "./write.ts";
@@ -25,7 +25,8 @@ const LINK_OUT = "is a link out of the source's folder";
 /** Files that are looked at side by side. */
 const TOGETHER = 32;
 
-type Known = { place: CardPath; stamp: string; card?: Card; fault?: SluiceError };
+/** `card`: the error if the file is no valid card. */
+type Known = { place: CardPath; stamp: string; card: Card | SluiceError };
 
 export type CardParts = {
 	host: Pick<Host, "after">;
@@ -51,7 +52,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		const known = files.get(path);
 		if (!known) return undefined;
 		files.delete(path);
-		const id = codeOf(known.place.name);
+		const id = cardCodeOf(known.place.name);
 		byId.get(id)?.delete(path);
 		if (byId.get(id)?.size === 0) byId.delete(id);
 		return id;
@@ -74,18 +75,18 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			return;
 		}
 		if (files.get(path)?.stamp === stamp) return;
-		const known: Known = { place, stamp };
+		let card: Known["card"];
 		try {
 			const real = stamp.startsWith("link ") ? await realpath(path) : path;
 			if (real !== path && !isInside({ path: real, folder: rootPath }))
 				throw new SluiceError("forbidden", LINK_OUT, { hint: "put the file itself there" });
 			parts.told?.("read", path);
-			known.card = cardOf(name, readCard(await readPlainFile(real, MAX_CARD)), place, path, stamp);
+			card = cardOf(name, readCard(await readPlainFile(real, MAX_CARD)), place, path, stamp);
 		} catch (error) {
-			known.fault = error instanceof SluiceError ? error : new SluiceError("invalid", (error as Error).message);
+			card = error instanceof SluiceError ? error : new SluiceError("invalid", messageOf(error));
 		}
-		files.set(path, known);
-		const id = codeOf(place.name);
+		files.set(path, { place, stamp, card });
+		const id = cardCodeOf(place.name);
 		const paths = byId.get(id);
 		if (paths) paths.add(path);
 		else byId.set(id, new Set([path]));
@@ -109,7 +110,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		try {
 			rootPath = await realpath(root);
 		} catch (error) {
-			throw new SluiceError("not_found", `source ${name}: ${(error as Error).message}`, { field: "root", hint: `make the folder ${root}` });
+			throw new SluiceError("not_found", `source ${name}: ${messageOf(error)}`, { field: "root", hint: `make the folder ${root}` });
 		}
 		for (const phase of await names(root)) {
 			if (!PHASE.test(phase)) continue;
@@ -119,7 +120,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 					const real = await realpath(dir);
 					if (real === rootPath || !isInside({ path: real, folder: rootPath })) throw new SluiceError("forbidden", LINK_OUT);
 				} catch (error) {
-					if ((error as NodeJS.ErrnoException).code !== "ENOENT") troubles.push(faultAt(dir, error));
+					if (codeOf(error) !== "ENOENT") troubles.push(faultAt(dir, error));
 					continue;
 				}
 				attend(dir, { phase, folder });
@@ -153,14 +154,12 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 
 	function found(id: string): Card | SluiceError | null {
 		const paths = [...(byId.get(id) ?? [])].sort();
-		if (paths.length === 0) return null;
 		if (paths.length > 1)
 			return new SluiceError("conflict", `two cards have the code ${id}: ${paths.map((path) => path.slice(root.length + 1)).join(", ")}`, {
 				field: "item",
 				hint: "give each a code of its own",
 			});
-		const { card, fault } = files.get(paths[0] as string) as Known;
-		return card ?? (fault as SluiceError);
+		return files.get(paths[0] ?? "")?.card ?? null;
 	}
 
 	/** The files of one id as they are now; everything is looked at when one of them is not where it was. */
@@ -311,7 +310,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 					return written;
 				} catch (error) {
 					// Moved or deleted since it was found: it is looked for once more.
-					if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries > 0) throw error;
+					if (codeOf(error) !== "ENOENT" || tries > 0) throw error;
 				}
 			}
 		},
@@ -331,7 +330,7 @@ async function names(dir: string): Promise<string[]> {
 	try {
 		return (await readdir(dir)).sort();
 	} catch (error) {
-		const { code } = error as NodeJS.ErrnoException;
+		const code = codeOf(error);
 		if (code === "ENOTDIR" || code === "ENOENT") return [];
 		throw error;
 	}

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { QueueMark } from "../../contracts/source.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { codeOf, SluiceError } from "../../core/errors.ts";
 import { readPlainFile } from "../../host/plain-file.ts";
 
 const QUEUES_FILE = ".sluice-queues.json";
@@ -33,7 +33,7 @@ async function readQueues(path: string): Promise<QueueMark[]> {
 	try {
 		text = (await readPlainFile(path, MAX_QUEUES)).toString("utf8");
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+		if (codeOf(error) === "ENOENT") return [];
 		throw error;
 	}
 	try {

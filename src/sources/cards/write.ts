@@ -5,7 +5,7 @@
 import { type FileHandle, open, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { AgentStatus, Change, Written } from "../../contracts/source.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { codeOf, SluiceError } from "../../core/errors.ts";
 import { readPlainFile } from "../../host/plain-file.ts";
 import { mayFollow } from "./card.ts";
 import { type CardText, MAX_CARD, readCard, withField, withHistory } from "./front-matter.ts";
@@ -94,7 +94,7 @@ async function keepsPath(file: FileHandle, path: string): Promise<boolean> {
 		const there = await stat(path, { bigint: true });
 		return own.ino === there.ino && own.dev === there.dev;
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT" && own.nlink > 0n) return true;
+		if (codeOf(error) === "ENOENT" && own.nlink > 0n) return true;
 		throw error;
 	}
 }
