@@ -65,8 +65,8 @@ export function columnsOf(nodes: readonly number[], edges: readonly Edge[]): Map
 	const open = nodes.filter((id) => left.get(id) === 0);
 	for (let next = open.pop(); next !== undefined; next = open.pop())
 		for (const id of behind.get(next) ?? []) {
-			column.set(id, Math.max(column.get(id) as number, (column.get(next) as number) + 1));
-			left.set(id, (left.get(id) as number) - 1);
+			column.set(id, Math.max(column.get(id) ?? 0, (column.get(next) ?? 0) + 1));
+			left.set(id, (left.get(id) ?? 0) - 1);
 			if (left.get(id) === 0) open.push(id);
 		}
 	return column;
@@ -84,7 +84,7 @@ function byColumns(nodes: readonly number[], edges: readonly Edge[]): LaidOut {
 	const column = columnsOf(bound, edges);
 	const columns: number[][] = [];
 	for (const id of bound) {
-		const c = column.get(id) as number;
+		const c = column.get(id) ?? 0;
 		columns[c] ??= [];
 		columns[c].push(id);
 	}
@@ -100,11 +100,11 @@ function byColumns(nodes: readonly number[], edges: readonly Edge[]): LaidOut {
 			const middle = new Map(
 				some.map((id) => {
 					const near = beside.get(id) ?? [];
-					const sum = near.reduce((total, other) => total + (place.get(other) as number), 0);
-					return [id, near.length === 0 ? (place.get(id) as number) : sum / near.length];
+					const sum = near.reduce((total, other) => total + (place.get(other) ?? 0), 0);
+					return [id, near.length === 0 ? (place.get(id) ?? 0) : sum / near.length];
 				}),
 			);
-			some.sort((a, b) => (middle.get(a) as number) - (middle.get(b) as number) || a - b);
+			some.sort((a, b) => (middle.get(a) ?? 0) - (middle.get(b) ?? 0) || a - b);
 			number(some);
 		}
 	}
@@ -133,11 +133,11 @@ export function longestChain(nodes: readonly number[], edges: readonly Edge[]): 
 	const column = columnsOf(nodes, edges);
 	const { before } = neighbours(nodes, edges);
 	let last: number | undefined;
-	for (const id of nodes) if (last === undefined || (column.get(id) as number) > (column.get(last) as number)) last = id;
+	for (const id of nodes) if (last === undefined || (column.get(id) ?? 0) > (column.get(last) ?? 0)) last = id;
 	const chain: number[] = [];
 	for (let id = last; id !== undefined; ) {
 		chain.unshift(id);
-		const c = column.get(id) as number;
+		const c = column.get(id) ?? 0;
 		id = before.get(id)?.find((one) => column.get(one) === c - 1);
 	}
 	return chain.length > 1 ? chain : [];

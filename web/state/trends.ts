@@ -28,8 +28,8 @@ export function trendsOf(rows: Iterable<PageRow>, from: number, to: number, step
 	/** Counts the job at the end of each step that its span covers. */
 	const cover = (into: number[], begin: number, end: number | null) => {
 		if (begin > to || (end !== null && end < from)) return;
-		into[index(begin)] = (into[index(begin)] as number) + 1;
-		if (end !== null && end <= to) into[index(end)] = (into[index(end)] as number) - 1;
+		into[index(begin)] = (into[index(begin)] ?? 0) + 1;
+		if (end !== null && end <= to) into[index(end)] = (into[index(end)] ?? 0) - 1;
 	};
 	for (const row of rows) {
 		cover(queued, row.createdAt, row.startedAt ?? row.endedAt);
@@ -41,8 +41,8 @@ export function trendsOf(rows: Iterable<PageRow>, from: number, to: number, step
 		if (row.endedAt !== null && row.endedAt >= from && row.endedAt < to) {
 			const slot = Math.floor((row.endedAt - from) / step);
 			const into = row.status === "succeeded" ? succeeded : failed;
-			into[slot] = (into[slot] as number) + 1;
-			cost[slot] = (cost[slot] as number) + (row.costMicros ?? 0) / 1e6;
+			into[slot] = (into[slot] ?? 0) + 1;
+			cost[slot] = (cost[slot] ?? 0) + (row.costMicros ?? 0) / 1e6;
 		}
 	}
 	const runningSum = (values: number[]) => {

@@ -292,25 +292,25 @@ function paintBar(
 	bar: Bar,
 	y: number,
 	x: (time: number) => number,
-	colour: ReturnType<typeof colours>,
+	colour: Record<"panel" | (typeof COLOUR)[Bar["status"]], string>,
 ): void {
 	const [waits, starts, ends] = [x(bar.waits), x(bar.starts), Math.max(x(bar.ends), x(bar.starts) + 2)];
 	if (bar.expected) {
 		const late = x(bar.expected.late);
-		context.strokeStyle = colour.dim as string;
+		context.strokeStyle = colour.dim;
 		context.lineWidth = 1;
 		context.setLineDash([3, 2]);
 		context.strokeRect(starts + 0.5, y + 3.5, Math.max(2, ends - starts), LINE - 7);
 		context.setLineDash([]);
-		context.fillStyle = colour.dim as string;
+		context.fillStyle = colour.dim;
 		context.fillRect(ends, y + LINE / 2, Math.max(0, late - ends), 1);
 		return;
 	}
-	context.fillStyle = colour.wait as string;
+	context.fillStyle = colour.wait;
 	context.globalAlpha = 0.55;
 	context.fillRect(waits, y + LINE / 2 - 1, Math.max(0, starts - waits), 3);
 	context.globalAlpha = 1;
-	context.fillStyle = (colour as Record<string, string>)[COLOUR[bar.status]] as string;
+	context.fillStyle = colour[COLOUR[bar.status]];
 	context.fillRect(starts, y + 2, ends - starts, LINE - 4);
 	const room = ends - starts - 8;
 	if (room > 34) {
@@ -318,7 +318,7 @@ function paintBar(
 		context.beginPath();
 		context.rect(starts, y, ends - starts - 3, LINE);
 		context.clip();
-		context.fillStyle = colour.panel as string;
+		context.fillStyle = colour.panel;
 		context.fillText(`${bar.id} ${bar.label}`, starts + 5, y + LINE / 2 + 0.5);
 		context.restore();
 	}
