@@ -1,6 +1,6 @@
 // The dashboard's address, and the link that signs a page in: its code is valid once and for minutes, and follows the #, which browsers do not send.
 
-import { errorCode } from "../core/errors.ts";
+import { codeOf } from "../core/errors.ts";
 import { CliFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 
@@ -14,7 +14,7 @@ export async function codeFor(io: Io, role: "operator" | "viewer"): Promise<{ co
 	try {
 		return await io.ask("session.code", { role });
 	} catch (error) {
-		if (errorCode(error) !== "unknown_method") throw error;
+		if (codeOf(error) !== "unknown_method") throw error;
 		throw new CliFailure(
 			"conflict",
 			"the daemon is of an earlier version, which knows no sign-in links",

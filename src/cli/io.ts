@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { Client } from "../api/client.ts";
 import type { DaemonModule, StartRequest } from "../api/daemon-module.ts";
 import type { MethodName, Params, Result } from "../api/protocol.ts";
-import { errorCode } from "../core/errors.ts";
+import { codeOf } from "../core/errors.ts";
 import { writeJson } from "../core/text/json-text.ts";
 import { CliFailure, usage } from "./failure.ts";
 import type { Printer, Stream } from "./printing/print.ts";
@@ -95,7 +95,7 @@ export async function settingOf(io: AsksConfig, key: string): Promise<unknown> {
 		const { settings } = await io.ask("config.get", { key });
 		return settings?.find((one) => one.key === key)?.value;
 	} catch (error) {
-		if (errorCode(error) !== "unauthorised") throw error;
+		if (codeOf(error) !== "unauthorised") throw error;
 		return undefined;
 	}
 }

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MethodName, Params, Result } from "../api/protocol.ts";
-import { errorCode } from "../core/errors.ts";
+import { codeOf } from "../core/errors.ts";
 import { COMMANDS } from "./catalogue.ts";
 import type { Call, CommandSpec } from "./command.ts";
 import { inTypedWords } from "./command-line/field-words.ts";
@@ -202,7 +202,7 @@ function createIo(globals: Globals, world: CliEnvironment, print: Printer, conne
 			try {
 				if (connection) return await call(connection, method, params);
 			} catch (error) {
-				if (errorCode(error) !== "disconnected") throw error;
+				if (codeOf(error) !== "disconnected") throw error;
 				open = undefined;
 				if (!AGAIN.includes(method)) throw error;
 			}

@@ -83,8 +83,4 @@ export function nth<T>(list: ArrayLike<T>, index: number): T {
 	return found;
 }
 
-/** The `code` of an error: Node's (`ENOENT`), ours, or undefined. */
-export const errorCode = (error: unknown): unknown =>
-	typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -14,9 +14,14 @@ const PART = 10_000;
 export type Bounded = { document: ToolDocument; notes: string[] };
 
 /** The list that an answer consists of, and how to get the rest; `last` is the last entry that was kept. */
-const LISTS: Record<string, { key: string; rest(last: ToolDocument, document: ToolDocument): string }[]> = {
-	"job.list": [{ key: "jobs", rest: (last) => `ask again with \`after: ${last.id}\`, or narrow it by status, lane, repo or batch` }],
-	"job.why": [{ key: "reasons", rest: (_, { job }) => `\`sluice why ${(job as ToolDocument).id}\` in a shell prints all` }],
+const LISTS: Record<string, { key: string; rest(last: unknown, document: ToolDocument): string }[]> = {
+	"job.list": [
+		{
+			key: "jobs",
+			rest: (last) => `ask again with \`after: ${isObject(last) ? last.id : 0}\`, or narrow it by status, lane, repo or batch`,
+		},
+	],
+	"job.why": [{ key: "reasons", rest: (_, { job }) => `\`sluice why ${isObject(job) ? job.id : "ID"}\` in a shell prints all` }],
 	"job.wait": [{ key: "jobs", rest: () => "wait for fewer at once" }],
 	"job.graph": [
 		{ key: "nodes", rest: () => "narrow it by `job` with `max_depth`, or by `batch`" },
@@ -42,17 +47,17 @@ const LISTS: Record<string, { key: string; rest(last: ToolDocument, document: To
 export function bounded(method: string, answer: ToolDocument, limit?: unknown): Bounded {
 	const notes: string[] = [];
 	const whole = method === "job.logs" || (method === "job.graph" && typeof answer.text === "string");
-	let document = whole ? cutWhole(method, answer, notes) : (cutTexts(answer, notes) as ToolDocument);
+	let document = whole ? cutWhole(method, answer, notes) : cutFields(answer, notes);
 	const lists = LISTS[method] ?? [];
 	document = said(document);
 	for (const { key, rest } of lists) {
 		const all = document[key];
 		if (!Array.isArray(all) || all.length === 0) continue;
-		if (all.length === limit) notes.push(`There may be more ${key}: ${rest(all[all.length - 1] as ToolDocument, document)}.`);
+		if (all.length === limit) notes.push(`There may be more ${key}: ${rest(all.at(-1), document)}.`);
 		const room = (WHOLE - sizeOf({ ...document, [key]: [] })) / (lists.length > 1 ? 2 : 1);
 		const kept = fitting(all, Math.max(room, 2_000));
 		if (kept === all.length) continue;
-		const last = all[kept - 1] as ToolDocument;
+		const last: unknown = all[kept - 1];
 		if (all.length === limit) notes.pop();
 		notes.push(`${kept} of ${all.length} ${key} are shown: ${rest(last, document)}.`);
 		document = { ...document, [key]: all.slice(0, kept) };
@@ -95,7 +100,7 @@ const said = (document: ToolDocument): ToolDocument =>
 const spare = (one: unknown): unknown =>
 	isObject(one) ? Object.fromEntries(Object.entries(one).filter(([, value]) => !(value === null || isEmpty(value)))) : one;
 const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
-const isObject = (value: unknown): value is ToolDocument => value !== null && typeof value === "object" && !Array.isArray(value);
+export const isObject = (value: unknown): value is ToolDocument => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /** Cuts long texts anywhere inside: prompts, payloads, failures. */
 function cutTexts(value: unknown, notes: string[]): unknown {
@@ -107,9 +112,11 @@ function cutTexts(value: unknown, notes: string[]): unknown {
 	}
 	if (value instanceof JsonText) return value.text.length > TEXT ? cutTexts(value.text, notes) : value;
 	if (Array.isArray(value)) return value.map((one) => cutTexts(one, notes));
-	if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cutTexts(one, notes)]));
-	return value;
+	return isObject(value) ? cutFields(value, notes) : value;
 }
+
+const cutFields = (document: ToolDocument, notes: string[]): ToolDocument =>
+	Object.fromEntries(Object.entries(document).map(([key, one]) => [key, cutTexts(one, notes)]));
 
 /** A log was limited by the request; a drawing is cut at a line end. */
 function cutWhole(method: string, answer: ToolDocument, notes: string[]): ToolDocument {

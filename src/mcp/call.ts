@@ -2,7 +2,7 @@
 
 import { RpcError } from "../api/client.ts";
 import { readResult, verdictText } from "../core/runs/verdict.ts";
-import { LIST_ITEMS, LOG_BYTES } from "./bounds.ts";
+import { isObject, LIST_ITEMS, LOG_BYTES } from "./bounds.ts";
 import type { McpClient, ToolDocument } from "./client.ts";
 import type { ToolMethod } from "./tools.ts";
 
@@ -60,11 +60,9 @@ async function newJob({ when, ...given }: ToolDocument, client: McpClient): Prom
 	if (given.command === undefined && given.agent === undefined && given.recipe === undefined) return job;
 	const { cwd } = given;
 	if (cwd === undefined || typeof cwd === "string") job.cwd = client.folder(cwd);
-	if (given.env === undefined || isDocument(given.env)) job.env = { ...(await client.environment()), ...given.env };
+	if (given.env === undefined || isObject(given.env)) job.env = { ...(await client.environment()), ...given.env };
 	return job;
 }
-
-const isDocument = (value: unknown): value is ToolDocument => value !== null && typeof value === "object" && !Array.isArray(value);
 
 function timing(when: unknown, given: ToolDocument, own: number | undefined): ToolDocument {
 	if (when === undefined || when === null) return {};

@@ -1,10 +1,12 @@
 // What `sluice mcp` passes to the server: the connection to the daemon, and the folder and environment of the caller.
 
+import type { MethodName, Result } from "../api/protocol.ts";
+
 export type ToolDocument = Record<string, unknown>;
 
 export type McpClient = {
 	/** Returns the result. Rejects with an error that has `code`, `message` and perhaps `hint` and `field`. */
-	call(method: string, params: ToolDocument): Promise<ToolDocument>;
+	call<M extends MethodName>(method: M, params: ToolDocument): Promise<Result<M>>;
 	/** The job of the run that started this server. */
 	readonly job: number | undefined;
 	/** The folder of a new job: the given one, relative to the caller's folder; else the caller's folder. */

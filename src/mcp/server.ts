@@ -2,7 +2,7 @@
 
 import { type CallToolResult, type ListToolsResult, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { bounded } from "./bounds.ts";
+import { bounded, isObject } from "./bounds.ts";
 import { paramsOf } from "./call.ts";
 import type { McpClient, ToolDocument } from "./client.ts";
 import { methodOf, type Offered, type ToolMethod, toolsFor } from "./tools.ts";
@@ -38,7 +38,7 @@ function createServer(client: McpClient, offered: Offered): McpServer {
 		const tool = methodOf(params.name);
 		if (!tool) return refusal({ code: "unknown_method", message: `there is no tool ${params.name}`, hint: "tools/list names them all" });
 		try {
-			return await answer(tool.method, { ...((params.arguments ?? {}) as ToolDocument), ...tool.with }, client);
+			return await answer(tool.method, { ...params.arguments, ...tool.with }, client);
 		} catch (error) {
 			return refusal(error as Failure);
 		}
@@ -48,7 +48,7 @@ function createServer(client: McpClient, offered: Offered): McpServer {
 
 async function answer(method: ToolMethod, given: ToolDocument, client: McpClient): Promise<CallToolResult> {
 	const params = await paramsOf(method, given, client);
-	const found = await client.call(method, params);
+	const found: ToolDocument = await client.call(method, params);
 	const whole = method === "job.logs" ? readable(found, client, given.raw === true ? "raw" : "shown") : found;
 	const { document, notes } = bounded(method, whole, method === "job.list" ? params.limit : undefined);
 	if (method === "job.wait" && whole.done === false) notes.push(...(await progress(whole, client)));
@@ -70,20 +70,15 @@ const EXPLAINED = 5;
 
 /** What the awaited jobs are doing; only a few of them, because each costs a call. */
 async function progress({ jobs }: ToolDocument, client: McpClient): Promise<string[]> {
-	const open = (jobs as { id: number; status: string; exit_kind: string | null }[]).filter(({ status }) =>
-		["queued", "waiting_on_deps", "waiting_on_locks", "running"].includes(status),
-	);
-	const lines = await Promise.all(open.slice(0, EXPLAINED).map(({ id }) => doing(id, client)));
+	const all = Array.isArray(jobs) ? jobs.filter(isObject) : [];
+	const open = all.filter(({ status }) => ["queued", "waiting_on_deps", "waiting_on_locks", "running"].includes(String(status)));
+	const lines = await Promise.all(open.slice(0, EXPLAINED).map(({ id }) => doing(Number(id), client)));
 	const more = open.length > EXPLAINED ? [`and ${open.length - EXPLAINED} more`] : [];
-	return [`${open.length} of ${(jobs as unknown[]).length} have not ended: call job_wait again to go on waiting.`, ...lines, ...more];
+	return [`${open.length} of ${all.length} have not ended: call job_wait again to go on waiting.`, ...lines, ...more];
 }
 
 async function doing(id: number, client: McpClient): Promise<string> {
-	const { job, reasons, position } = (await client.call("job.why", { id })) as {
-		job: { status: string; started_at: string | null; after: { job: number }[] };
-		reasons: { detail: string }[];
-		position: number | null;
-	};
+	const { job, reasons, position } = await client.call("job.why", { id });
 	if (client.job !== undefined && job.after.some((one) => one.job === client.job))
 		return `Job ${id} comes after your own job ${client.job}: it starts once you have ended well, so do not wait for it.`;
 	if (job.status === "running") return `Job ${id} runs since ${job.started_at}; job_logs shows its output.`;
@@ -96,9 +91,10 @@ async function doing(id: number, client: McpClient): Promise<string> {
 
 /** Leaves out a line that began before the piece: half a line cannot be parsed. Drops `parts`, which is for programs that draw the log. */
 function readable({ parts: _, ...piece }: ToolDocument, client: McpClient, how: "raw" | "shown"): ToolDocument {
-	const { output = "command", stream, offset, text } = piece as { output?: string; stream: string; offset: number; text: string };
+	const { output = "command", stream, offset } = piece;
 	if (how === "raw" || output === "command" || stream === "stderr") return piece;
-	return { ...piece, text: client.rendered(output, offset > 0 ? text.slice(text.indexOf("\n") + 1) : text) };
+	const text = String(piece.text);
+	return { ...piece, text: client.rendered(String(output), Number(offset) > 0 ? text.slice(text.indexOf("\n") + 1) : text) };
 }
 
 function furtherLog({ offset, next_offset, eof, ended }: ToolDocument): string[] {

@@ -1,12 +1,22 @@
 // The short text beside each structured answer: a summary of a line or two.
 
+import type { Result } from "../api/protocol.ts";
 import type { ToolDocument } from "./client.ts";
 import type { ToolMethod } from "./tools.ts";
 
-type Job = { id: number; name?: string | null; status: string; lane?: string } & {
-	wait_reason?: { detail: string } | null;
-	held?: { detail: string } | null;
-} & ToolDocument;
+/** An answer as `bounded` leaves it, and as a daemon of another version may give it: any field may be missing. */
+export type Spared<T> = T extends readonly (infer Entry)[] ? Spared<Entry>[] : T extends object ? { [Key in keyof T]?: Spared<T[Key]> } : T;
+
+type Job = {
+	id?: number | undefined;
+	name?: string | null | undefined;
+	status?: string | undefined;
+	wait_reason?: { detail?: string | undefined } | null | undefined;
+	held?: { detail?: string | undefined } | null | undefined;
+	exit_kind?: string | null | undefined;
+	exit_code?: number | null | undefined;
+	end_reason?: string | null | undefined;
+};
 
 const called = ({ id, name }: Job) => `job ${id}${name ? ` (${name})` : ""}`;
 const stand = (job: Job) => {
@@ -17,41 +27,48 @@ const stand = (job: Job) => {
 		(status === "succeeded" ? undefined : (end_reason ?? (exit_code ? `exit code ${exit_code}` : exit_kind)));
 	return `${called(job)}: ${status}${why ? `, ${why}` : ""}`;
 };
-const count = (many: unknown, noun: string) => {
-	const n = Array.isArray(many) ? many.length : 0;
+const count = (many: readonly unknown[] | undefined, noun: string) => {
+	const n = many?.length ?? 0;
 	return `${n} ${noun}${n === 1 ? "" : "s"}`;
 };
 
-const failures = (some: unknown) => {
-	const { failed = 0, blocked_by_dependency = 0 } = (some ?? {}) as { failed?: number; blocked_by_dependency?: number };
+const failures = ({ failed = 0, blocked_by_dependency = 0 }: { failed?: number; blocked_by_dependency?: number } = {}) => {
 	return failed + blocked_by_dependency === 0 ? "" : `; ${failed} failed, ${blocked_by_dependency} blocked in the last 24 hours`;
 };
 
-const WORDS: Record<ToolMethod, (answer: ToolDocument) => string> = {
-	"job.add": ({ outcome, job, holder, limit, position }) => {
-		if (outcome === "duplicate") return `not added: job ${job} has this unique key already`;
-		if (outcome === "already_running") return `not added: job ${holder ?? job} works on this item already`;
-		if (outcome === "deferred") return `not added: the queue is full${limit === undefined ? "" : ` (limit ${limit})`}`;
-		return `added ${stand(job as Job)}${typeof position === "number" ? `, number ${position} in line` : ""}`;
+const WORDS: { [M in ToolMethod]: (answer: Spared<Result<M>>) => string } = {
+	"job.add": (answer) => {
+		switch (answer.outcome) {
+			case "duplicate":
+				return `not added: job ${answer.job} has this unique key already`;
+			case "already_running":
+				return `not added: job ${answer.holder} works on this item already`;
+			case "deferred":
+				return `not added: the queue is full${answer.limit === undefined ? "" : ` (limit ${answer.limit})`}`;
+			case "queued":
+				return `added ${stand(answer.job ?? {})}${typeof answer.position === "number" ? `, number ${answer.position} in line` : ""}`;
+			default:
+				return "the daemon does not say what became of it";
+		}
 	},
-	"job.list": ({ jobs }) => [count(jobs, "job"), ...(jobs as Job[]).slice(0, 20).map(stand)].join("\n"),
-	"job.show": ({ job }) => stand(job as Job),
+	"job.list": ({ jobs }) => [count(jobs, "job"), ...(jobs ?? []).slice(0, 20).map(stand)].join("\n"),
+	"job.show": ({ job }) => stand(job ?? {}),
 	"job.why": ({ job, reasons, position }) => {
-		const all = (reasons as { detail: string }[]).slice(0, 20).map(({ detail }) => `- ${detail}`);
+		const all = (reasons ?? []).slice(0, 20).map(({ detail }) => `- ${detail}`);
 		const place = typeof position === "number" ? `, number ${position} in line` : "";
-		return [`${called(job as Job)} is ${(job as Job).status}${place}: ${count(reasons, "reason")}`, ...all].join("\n");
+		return [`${called(job ?? {})} is ${job?.status}${place}: ${count(reasons, "reason")}`, ...all].join("\n");
 	},
 	"job.cancel": ({ cancelled, requested, refused }) =>
 		[
 			`${count(cancelled, "job")} cancelled, ${count(requested, "running job")} asked to stop`,
-			...((refused ?? []) as { message: string }[]).slice(0, 20).map(({ message }) => `refused: ${message}`),
+			...(refused ?? []).slice(0, 20).map(({ message }) => `refused: ${message}`),
 		].join("\n"),
 	"job.retry": ({ reset }) => `${count(reset, "job")} reset`,
 	"job.logs": ({ run, stream, offset, next_offset, text, ended }) =>
 		`${stream === "both" ? "stdout and stderr" : stream} of run ${run ?? "(none yet)"}, bytes ${offset} to ${next_offset}${ended ? ", all there is" : ", it goes on"}\n${text}`,
-	"job.wait": ({ jobs, done }) =>
-		[done ? "all have ended" : "not all have ended yet", ...(jobs as Job[]).slice(0, 20).map(stand)].join("\n"),
-	"job.graph": ({ nodes, edges, text }) => (typeof text === "string" ? text : `${count(nodes, "job")}, ${count(edges, "edge")}`),
+	"job.wait": ({ jobs, done }) => [done ? "all have ended" : "not all have ended yet", ...(jobs ?? []).slice(0, 20).map(stand)].join("\n"),
+	"job.graph": (answer) =>
+		"nodes" in answer ? `${count(answer.nodes, "job")}, ${count(answer.edges, "edge")}` : "text" in answer ? String(answer.text) : "",
 	"run.verdict": ({ job, verdict }) =>
 		verdict === "fail"
 			? `noted: job ${job} will end as failed. End your work now.`
@@ -71,22 +88,21 @@ const WORDS: Record<ToolMethod, (answer: ToolDocument) => string> = {
 					: `${scope} was not paused`
 				: `resumed: ${scope}`,
 	"scheduler.forecast": ({ jobs, end, binding }) => {
-		const { p50, p90 } = (end ?? {}) as { p50?: string; p90?: string };
-		const cap = binding === null || binding === undefined ? "" : `; ${(binding as { cap: string }).cap} holds it back most`;
+		const { p50, p90 } = end ?? {};
+		const cap = binding ? `; ${binding.cap} holds it back most` : "";
 		return `${count(jobs, "job")}${p50 ? `, done about ${p50}, by ${p90} with nine chances in ten` : ""}${cap}`;
 	},
 	"account.list": ({ accounts }) =>
 		[
 			count(accounts, "account"),
-			...(accounts as ToolDocument[]).map(({ name, state, until }) => `${name}: ${state}${until ? ` until ${until}` : ""}`),
+			...(accounts ?? []).map(({ name, state, until }) => `${name}: ${state}${until ? ` until ${until}` : ""}`),
 		].join("\n"),
 	"budget.list": ({ budgets }) =>
 		[
 			count(budgets, "budget"),
-			...(budgets as ToolDocument[])
-				.slice(0, 20)
-				.map(({ subject, dim, used, limit }) => `${subject} ${dim}: ${used} of ${limit ?? "no limit"}`),
+			...(budgets ?? []).slice(0, 20).map(({ subject, dim, used, limit }) => `${subject} ${dim}: ${used} of ${limit ?? "no limit"}`),
 		].join("\n"),
 };
 
-export const wordsFor = (method: ToolMethod, answer: ToolDocument): string => WORDS[method](answer);
+/** The answer is that of the method: the caller has just asked for it. */
+export const wordsFor = (method: ToolMethod, answer: ToolDocument): string => (WORDS[method] as (answer: ToolDocument) => string)(answer);

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode, messageOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
 import type { Call } from "../command.ts";
 import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
@@ -16,7 +16,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		mkdirSync(home, { recursive: true, mode: 0o700 });
 		writeFileSync(path, text, { flag: "wx", mode: 0o600 });
 	} catch (error) {
-		if (errorCode(error) !== "EEXIST" || !existsSync(path))
+		if (codeOf(error) !== "EEXIST" || !existsSync(path))
 			throw new CliFailure("store", `cannot write ${path}: ${messageOf(error)}`, "name another home with --home or SLUICE_HOME");
 		throw new CliFailure(
 			"conflict",

@@ -3,7 +3,7 @@
 import { RpcError } from "../../api/client.ts";
 import { isFormat } from "../../core/agents/index.ts";
 import { createRenderer } from "../../core/agents/stream/render.ts";
-import { errorCode } from "../../core/errors.ts";
+import { codeOf } from "../../core/errors.ts";
 import { readJson, writeJson } from "../../core/text/json-text.ts";
 import { loadMcp } from "../auto-start.ts";
 import { allowedNames, capture } from "../caller/environment.ts";
@@ -60,7 +60,7 @@ function keptConnection({ world, home }: Io): Pick<DaemonConnection, "call" | "c
 					return await connection.call(method, { ...params, by: `mcp:${world.user()}` });
 				} catch (error) {
 					// Calls that only read are repeated with the next daemon. A run waits for its own daemon, which it may not start.
-					const code = errorCode(error);
+					const code = codeOf(error);
 					const isBack = code === "disconnected" || (code === "no_daemon" && world.insideOf(home) !== undefined);
 					if (!isBack || !AGAIN.includes(method) || tries >= PATIENCE.tries) throw error;
 					await new Promise<void>((resolve) => world.after(PATIENCE.everyMs, resolve));

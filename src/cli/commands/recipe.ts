@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { Result } from "../../api/protocol.ts";
 import type { RecipeView } from "../../contracts/intake.ts";
-import { errorCode, messageOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
 import { byVerb, type Call } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { absolutePath, answer, type Io, readAll } from "../io.ts";
@@ -88,7 +88,7 @@ function readFile(path: string, file: string): string {
 	try {
 		return readFileSync(path, "utf8");
 	} catch (error) {
-		const [code, message] = [errorCode(error), messageOf(error)];
+		const [code, message] = [codeOf(error), messageOf(error)];
 		throw code === "ENOENT" ? new CliFailure("not_found", `there is no file ${file}`) : usage(message);
 	}
 }

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import type { Params, Result } from "../../api/protocol.ts";
-import { errorCode, messageOf, SluiceError } from "../../core/errors.ts";
+import { codeOf, messageOf, SluiceError } from "../../core/errors.ts";
 import { MAX_VERDICT_TEXT, readResult, type VerdictWord, verdictText } from "../../core/runs/verdict.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, usage } from "../failure.ts";
@@ -33,7 +33,7 @@ async function sayOrLeave(io: Io, said: Said): Promise<Heard | (Said & { job: nu
 	try {
 		document = await insist<Heard>(io, () => ("verdict" in said ? io.ask("run.verdict", said) : io.ask("run.result", said)));
 	} catch (error) {
-		if (!AWAY.includes(errorCode(error))) throw error;
+		if (!AWAY.includes(codeOf(error))) throw error;
 		try {
 			leaveWords(io, said);
 		} catch (refusal) {
@@ -97,7 +97,7 @@ function fileOf(path: string): string {
 	try {
 		return readFileSync(path, "utf8");
 	} catch (error) {
-		throw usage(errorCode(error) === "ENOENT" ? `there is no file ${path}` : `${path} cannot be read: ${messageOf(error)}`);
+		throw usage(codeOf(error) === "ENOENT" ? `there is no file ${path}` : `${path} cannot be read: ${messageOf(error)}`);
 	}
 }
 
@@ -107,7 +107,7 @@ async function insist<T>(io: Io, ask: () => Promise<T>): Promise<T> {
 		try {
 			return await ask();
 		} catch (error) {
-			const code = errorCode(error);
+			const code = codeOf(error);
 			if (code === "unauthorised") throw overtaken(io);
 			if (code !== "no_daemon" || tries >= PATIENCE.tries) throw error;
 			await new Promise<void>((resolve) => void io.world.after(PATIENCE.everyMs, resolve));

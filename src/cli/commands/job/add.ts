@@ -2,7 +2,7 @@
 
 import { readFileSync, statSync } from "node:fs";
 import type { AddDocument } from "../../../api/protocol/job.ts";
-import { errorCode, messageOf } from "../../../core/errors.ts";
+import { codeOf, messageOf } from "../../../core/errors.ts";
 import type { JobInput } from "../../../core/job.ts";
 import { exactJson, writeJson } from "../../../core/text/json-text.ts";
 import { allowedNames, capture, chosen } from "../../caller/environment.ts";
@@ -242,7 +242,7 @@ function readText(path: string, option: string): string {
 			EISDIR: `${path} is a folder`,
 			EACCES: `you may not read ${path}`,
 		};
-		throw usage(`--${option}: ${said[String(errorCode(error))] ?? messageOf(error)}`);
+		throw usage(`--${option}: ${said[String(codeOf(error))] ?? messageOf(error)}`);
 	}
 }
 

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Params, Result } from "../../../api/protocol.ts";
 import type { Manifest } from "../../../contracts/scheduler.ts";
-import { errorCode, messageOf } from "../../../core/errors.ts";
+import { codeOf, messageOf } from "../../../core/errors.ts";
 import { wavesOf } from "../../../core/input/manifest.ts";
 import { manifestSchemaText } from "../../../core/input/manifest-schema.ts";
 import { allowedNames, capture } from "../../caller/environment.ts";
@@ -50,7 +50,7 @@ function readFile(path: string, file: string): string {
 	try {
 		return readFileSync(path, "utf8");
 	} catch (error) {
-		const [code, message] = [errorCode(error), messageOf(error)];
+		const [code, message] = [codeOf(error), messageOf(error)];
 		throw code === "ENOENT"
 			? new CliFailure("not_found", `there is no file ${file}`)
 			: usage(code === "EISDIR" ? `${file} is a folder` : message);

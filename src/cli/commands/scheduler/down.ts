@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { VersionDocument } from "../../../api/protocol/scheduler.ts";
-import { errorCode } from "../../../core/errors.ts";
+import { codeOf } from "../../../core/errors.ts";
 import type { Call } from "../../command.ts";
 import { answer, type Io } from "../../io.ts";
 import { counted } from "../../printing/print.ts";
@@ -40,7 +40,7 @@ function isAlive(pid: number): boolean {
 	try {
 		process.kill(pid, 0);
 	} catch (error) {
-		return errorCode(error) === "EPERM";
+		return codeOf(error) === "EPERM";
 	}
 	try {
 		// A zombie: the process has ended, but its parent has not reaped it yet.
