@@ -3,6 +3,7 @@
 import type { Clock } from "./contracts/host.ts";
 import type { OpenOptions, Scheduler } from "./contracts/scheduler.ts";
 import type { Store } from "./contracts/store.ts";
+import { assert } from "./core/errors.ts";
 import { chance, localHost, systemClock } from "./host/local.ts";
 import { secret } from "./host/secret.ts";
 import { createScheduler } from "./scheduler/library/index.ts";
@@ -18,15 +19,21 @@ type DaemonParts = { mark?: MarkWriter | undefined; seen?: HighestIds | undefine
 export async function openScheduler(options: OpenOptions, { mark, seen }: DaemonParts = {}): Promise<Scheduler> {
 	const { path, url, clock: given, host = localHost, chance: dice = chance, fault, ...rest } = checkOpen(options);
 	const { store, clock } =
-		url === undefined
-			? { store: openSqlite(path as string, { ...(fault ? { fault } : {}), ...(mark ? { mark } : {}) }), clock: given ?? systemClock }
-			: await openShared(url, { given, fault });
+		url !== undefined
+			? await openShared(url, { given, fault })
+			: { store: openSqlite(fileOf(path), { ...(fault ? { fault } : {}), ...(mark ? { mark } : {}) }), clock: given ?? systemClock };
 	try {
 		return await createScheduler(rest, { store, clock, host, chance: dice, ...(seen ? { seen } : {}) });
 	} catch (error) {
 		await store.close();
 		throw error;
 	}
+}
+
+/** `checkOpen` demands one of `path` and `url`. */
+function fileOf(path: string | undefined): string {
+	assert(path !== undefined, "a scheduler has a path or a url");
+	return path;
 }
 
 /**
