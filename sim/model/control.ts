@@ -215,6 +215,10 @@ export function merged(state: State, id: number, status: MergeStatus, seen: Seen
 		refused(seen, ["illegal_transition", "conflict"], `job ${id} is ${job.status}`);
 		return;
 	}
+	if (job.merge_status === "merged" && status !== "merged") {
+		refused(seen, ["illegal_transition", "conflict"], `job ${id} is merged already`);
+		return;
+	}
 	accepted(seen);
 	const before = isMerging(job);
 	job.merge_status = status;

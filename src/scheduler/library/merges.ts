@@ -21,6 +21,11 @@ export const mergeMethods = ({ engine, run }: Parts): Pick<Scheduler, "merged" |
 /** Records how the merge of a succeeded job went. Its dependents with policy `merged` are re-evaluated. */
 function* merged(tx: Tx, id: number, status: MergeStatus, report: MergeReport = {}): Op<void> {
 	const job = yield* mustMerge(tx, id, "report");
+	if (job.merge_status === "merged") {
+		// A host that died after its report repeats it. The dependents have counted this predecessor down, and must not do so again.
+		if (status === "merged") return;
+		throw new SluiceError("illegal_transition", `job ${id} is merged already: it has no merge to report`, { field: "id" });
+	}
 	// The merge was given up while it was under way. If the base branch has the work all the same, that counts; any other report is refused.
 	if (job.merge_report?.given_up && status !== "merged")
 		throw new SluiceError("illegal_transition", `the merge of job ${id} was given up: it has no merge to report`, { field: "id" });

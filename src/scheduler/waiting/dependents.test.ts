@@ -30,6 +30,21 @@ test("a job that is added while a merge is not told yet counts it down once", as
 	await t.sluice.close();
 });
 
+test("a merge that is reported twice is counted down once", async () => {
+	const t = await openStand({ config: { repos: { app: {} } } });
+	const [before, other] = [await t.done({ repo: "app" }), await t.add()];
+	const job = await t.add({ after: [{ job: before, policy: "merged" }, { job: other }] });
+	await t.start();
+	await t.sluice.merged(before, "merged");
+	// A host that died between its merge and its own record reports it once more.
+	await t.sluice.merged(before, "merged");
+	expect(await t.start()).toEqual([]);
+	expect((await t.show(job)).wait_reason?.detail).toBe(`waiting on job ${other}`);
+	await t.succeed(other);
+	expect(await t.start()).toEqual([job]);
+	await t.sluice.close();
+});
+
 test("several ends in one transaction make a dependent ready once", async () => {
 	const t = await openStand({ config: { repos: { app: {} } } });
 	const preds = [await t.add(), await t.add(), await t.add()];
