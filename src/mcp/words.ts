@@ -5,7 +5,7 @@ import type { ToolDocument } from "./client.ts";
 import type { ToolMethod } from "./tools.ts";
 
 /** An answer as `bounded` leaves it, and as a daemon of another version may give it: any field may be missing. */
-export type Spared<T> = T extends readonly (infer Entry)[] ? Spared<Entry>[] : T extends object ? { [Key in keyof T]?: Spared<T[Key]> } : T;
+type Spared<T> = T extends readonly (infer Entry)[] ? Spared<Entry>[] : T extends object ? { [Key in keyof T]?: Spared<T[Key]> } : T;
 
 type Job = {
 	id?: number | undefined;
