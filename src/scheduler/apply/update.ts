@@ -5,6 +5,8 @@ import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey } from "../../core/fact.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
 import { drop, isTerminal, type Job } from "../../core/job.ts";
+import { INPUT_KEYS, type JobKey } from "../../core/schema/job.ts";
+import { isOneOf } from "../../core/text/one-of.ts";
 import { linkFacts, markPredecessors, predecessors } from "../operations/add.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { wakeByFact } from "../waiting/continuation.ts";
@@ -14,29 +16,10 @@ import { countBatch, reevaluate, unplace } from "../waiting/park.ts";
 import { numberMates, targetOf } from "./apply.ts";
 import type { ManifestNode, PreparedManifest } from "./prepare.ts";
 
-/** The fields that come from a job's input; fields that its runs have changed are kept. */
-const TAKEN = [
-	"kind",
-	"lane",
-	"repo",
-	"account",
-	"agent",
-	"batch",
-	"phase",
-	"trigger",
-	"priority",
-	"deadline",
-	"needs",
-	"on_missing",
-	"produces",
-	"pinned_head",
-	"conditions",
-	"locks",
-	"uses",
-	"host_labels",
-	"retry",
-	"will_merge",
-] as const satisfies readonly (keyof Job)[];
+/** Fields of the input that `change` treats apart, or that `refuseIdentity` protects. */
+const APART = ["name", "item", "owner", "runnable_at"] as const satisfies readonly (JobKey & keyof Job)[];
+/** The fields that come from a job's input; fields that its runs have changed are kept. The job has a part of the input's fields: the rest change nothing. */
+const TAKEN: readonly string[] = [...INPUT_KEYS.filter((key) => !isOneOf(key, APART)), "kind", "will_merge"];
 
 const PLACED = ["wait_reason", "waits_for_pred", "gate", "since", "backoff_until", "ready_at", "due_at", "reserve_at", "timely"] as const;
 
@@ -90,8 +73,9 @@ function* change(tx: Tx, node: ManifestNode): Op<Job> {
 	}
 	if (job.batch !== now.batch) yield* changeBatch(tx, job.batch, now.batch);
 	if (job.agent !== now.agent) drop(job, ["session", "prefer"]);
-	const loose = job as Record<string, unknown>;
-	for (const key of TAKEN) if (loose[key] !== now[key]) loose[key] = now[key];
+	const loose: Record<string, unknown> = job;
+	const wanted: Record<string, unknown> = now;
+	for (const key of TAKEN) if (loose[key] !== wanted[key]) loose[key] = wanted[key];
 	if (now.owner !== undefined) job.owner = now.owner;
 	else if (!job.path) job.owner = undefined;
 	job.runnable_at = now.runnable_at === now.created_at ? job.created_at : now.runnable_at;

@@ -1,0 +1,72 @@
+// A good value for every field of a job, so that a test can try each of them; the compiler asks for a new field here.
+
+import type { JobKey } from "../../src/core/schema/job.ts";
+import type { JobInput } from "../../src/index.ts";
+import { HOUR, NOON } from "../make/fakes.ts";
+
+/** What these values refer to; the jobs `first` and `second` are numbers 1 and 2. */
+export const CONFIG = {
+	lanes: { default: {}, code: { max: 3 }, closed: { max: 0 } },
+	repos: { web: {} },
+	accounts: { work: {} },
+	resources: { build: 2 },
+};
+
+/** For each field: a good value with all its parts, what else the job needs for it, and where a fault in it may be said to be. */
+export const FIELDS: Record<JobKey, { good: unknown; with?: JobInput; said?: string[] }> = {
+	name: { good: "third" },
+	batch: { good: "b" },
+	parent: { good: 1 },
+	parent_gate: { good: "success", with: { command: ["x"], parent: 1 } },
+	item: { good: "CARD-7" },
+	source: { good: "cards" },
+	phase: { good: "review" },
+	title: { good: "A title" },
+	command: { good: ["make", "all"], with: {} },
+	agent: { good: "claude", with: { prompt: "do it" }, said: ["agent", "command"] },
+	prompt: { good: "do it", with: { agent: "claude" } },
+	payload: { good: { a: [1, "x", { b: null }] }, with: {} },
+	repo: { good: "web" },
+	base_branch: { good: "main" },
+	worktree: { good: "feature/x" },
+	merge: { good: "mr" },
+	no_merge: { good: true },
+	input_patch: { good: "diff --git a/x b/x\n" },
+	cwd: { good: "/tmp" },
+	env: { good: { A: "1", B: "2" } },
+	host_labels: { good: ["gpu"] },
+	lane: { good: "code" },
+	priority: { good: 5 },
+	runnable_at: { good: NOON + HOUR },
+	deadline: { good: NOON + HOUR },
+	trigger: { good: "cron" },
+	after: { good: [1, "second:any", { job: "first", policy: "failure" }].slice(1) },
+	needs: { good: ["custom:a:b", "file:x"] },
+	on_missing: { good: "wait" },
+	produces: { good: ["branch:x", "custom:c:d"], with: { command: ["make"], repo: "web" } },
+	pinned_head: { good: { branch: "main", commit: "abcdef" }, with: { command: ["make"], cwd: "/w" } },
+	conditions: { good: ["clean_worktree", { kind: "command", argv: ["true"] }], with: { command: ["make"], repo: "web" } },
+	locks: { good: ["db:shared", { key: "k", mode: "exclusive" }] },
+	serial: { good: "deploy" },
+	parallelizable: { good: false },
+	requires_approval: { good: true },
+	unique: { good: { key: "k", window_ms: 1000, policy: "skip" } },
+	owner: { good: "ann" },
+	account: { good: "work" },
+	timeout: { good: "5m" },
+	stall_timeout: { good: 1000 },
+	retry: { good: { max: 2, base_ms: 10, factor: 2, jitter: 0.5, cap_ms: 100, on: ["failed"] } },
+	uses: { good: { build: 1 } },
+	model: { good: "opus" },
+	permission: { good: "ask" },
+	may_add: { good: "ask" },
+	allow: { good: ["npm test", "git push"], with: { agent: "claude", prompt: "x" } },
+	expect: { good: "change", with: { agent: "claude", prompt: "x", repo: "web" } },
+	commit: { good: "never" },
+	args: { good: "quickly" },
+	vars: { good: { a: "1" } },
+	recipe: { good: "fix" },
+	mode: { good: "ralph" },
+	owned: { good: true },
+	raw: { good: false },
+};
