@@ -166,9 +166,11 @@ function jobOf(given: CheckedJob, kind: Job["kind"], config: Config, { now, forc
 	return job;
 }
 
+const STRICT = keysMarked("strict");
+
 /** Only agents have `expect`: a command's exit code says how it went. Without a repo Sluice sees no change, so a recipe's `change` counts as `any`. */
 function checkExpectation({ kind, repo }: Job, spec: JobSpec, at: At): void {
-	for (const key of ["expect", "allow"] as const)
+	for (const key of STRICT)
 		if (spec[key] !== undefined && kind !== "agent") throw check.wrong(at(key), `is for agents, and this is a ${kind}`, "leave it out");
 	if (spec.expect !== "change" || repo !== undefined) return;
 	if (spec.recipe === undefined)

@@ -2,9 +2,10 @@
 
 import * as check from "../input/check.ts";
 import type { JobInput } from "../job.ts";
-import { JOB } from "../schema/job.ts";
+import { JOB, keysMarked } from "../schema/job.ts";
 
-const CHECKED = ["expect", "permission", "may_add", "merge", "commit", "allow"] as const;
+const CHECKED = keysMarked("recipe").filter((key) => JOB[key].kind === "choice" || key === "allow");
+const STRICT = keysMarked("strict");
 
 /** A value with `{{…}}` is known only when the job is added. */
 const hasVariable = (value: unknown): boolean => JSON.stringify(value).includes("{{");
@@ -17,6 +18,6 @@ export function checkFields(template: JobInput, at: (key: string) => string): vo
 /** `expect` and `allow` are for agents: the exit code of a command says how it went. */
 export function refuseForCommands(template: JobInput, at: (key: string) => string): void {
 	if (template.command === undefined) return;
-	for (const key of ["expect", "allow"] as const)
+	for (const key of STRICT)
 		if (template[key] !== undefined) throw check.wrong(at(key), "is for agents, and this runs a command", "leave it out");
 }

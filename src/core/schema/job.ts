@@ -13,9 +13,10 @@ import { amounts, argv, artifacts, branch, conditions, labels, locks, pin, prede
  * spec     is stored under its own name in the job's spec, which only its host reads
  * recipe   a recipe may set it; owner and times are up to the caller
  * agent    is for agents: a job of a manifest that runs a command does not inherit it from `defaults`
+ * strict   is refused for any other job than an agent
  * became   is not shown under its own name, but as what it became: an edge, a lock
  */
-type Mark = "spec" | "recipe" | "agent" | "became";
+type Mark = "spec" | "recipe" | "agent" | "strict" | "became";
 type Row<Read, Given, Marks> = Field<Read, Given, true> & { readonly marks: readonly Marks[] };
 const row = <Read, Given, Marks extends Mark = never>(one: Field<Read, Given, true>, ...marks: Marks[]): Row<Read, Given, Marks> => ({
 	...one,
@@ -103,6 +104,7 @@ export const JOB = {
 		"spec",
 		"recipe",
 		"agent",
+		"strict",
 	),
 	expect: row(
 		choice(
@@ -112,6 +114,7 @@ export const JOB = {
 		"spec",
 		"recipe",
 		"agent",
+		"strict",
 	),
 	commit: row(choice("What becomes of uncommitted work.", ["auto", "agent", "never"]), "spec", "recipe"),
 	trigger: row(word("What caused it; manual when not said.")),

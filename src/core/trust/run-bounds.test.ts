@@ -2,11 +2,13 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { FIELDS } from "../../../test/fuzz/job-fields.ts";
 import { PERMISSIONS, type Permission } from "../agents/profile.ts";
 import { PRESETS } from "../config.ts";
 import { SluiceError } from "../errors.ts";
 import { type Draft, draftJob } from "../input/job.ts";
 import type { Job, JobInput, JobSpec } from "../job.ts";
+import { INPUT_KEYS } from "../schema/job.ts";
 import { isInside } from "./path.ts";
 import { confine, excessOf, isBelow, levelOfRuns, lower, mergeWayOf, type Reach, type RunBounds } from "./run-bounds.ts";
 
@@ -39,6 +41,36 @@ const excess = (input: JobInput, within: RunBounds) => {
 	const { job, spec } = draft(input);
 	return excessOf(job, spec, within).map(({ field }) => field);
 };
+
+/** Fields that decide when a job runs and what its prompt says, not what it may do. A new field is listed here, or gets a rule. */
+const FREE = [
+	...["name", "title", "agent", "prompt", "after", "needs", "on_missing", "locks", "serial", "parallelizable", "lane", "batch"],
+	...["runnable_at", "deadline", "retry", "timeout", "stall_timeout", "requires_approval", "pinned_head"],
+	// Their rule is in scheduler/operations/add.ts.
+	...["unique", "parent"],
+	...["parent_gate", "item", "source", "phase", "recipe", "vars", "args", "mode", "raw", "owned", "no_merge", "input_patch", "uses"],
+	...["model", "expect", "commit", "trigger"],
+];
+
+test("every field has a rule, or is free", () => {
+	const nothing: Reach = {
+		...{ folders: [], env: {}, usual_env: [], allow: [], accounts: [], branches: [], produces: [] },
+		...{ merge: "local", host_labels: ["own"] },
+	};
+	const within: RunBounds = { job: 7, level: "ask", priority: 0, owner: "bob", reach: nothing };
+	const config = { ...CONFIG, resources: { build: 2 } };
+	const isBounded = (key: (typeof INPUT_KEYS)[number]): boolean => {
+		const { good, with: base = { command: ["make"] } } = FIELDS[key];
+		const wanted = key === "permission" || key === "may_add" ? "full" : good;
+		const { job, spec } = draftJob({ ...base, [key]: wanted }, config, { now: 0, force: false });
+		if (excessOf(job, spec, within).some(({ field }) => field === key || field.startsWith(`${key}.`))) return true;
+		const valueNow = () => JSON.stringify(new Map<string, unknown>(Object.entries({ ...job, ...spec })).get(key));
+		const before = valueNow();
+		lower(job, spec, within);
+		return valueNow() !== before;
+	};
+	expect(INPUT_KEYS.filter((key) => !isBounded(key))).toEqual(FREE);
+});
 
 describe("too much", () => {
 	test.each<[input: JobInput, level: Permission, fields: string[]]>([

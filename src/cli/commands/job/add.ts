@@ -4,6 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import type { AddDocument } from "../../../api/protocol/job.ts";
 import { codeOf, messageOf } from "../../../core/errors.ts";
 import type { JobInput } from "../../../core/job.ts";
+import { keysMarked } from "../../../core/schema/job.ts";
 import { exactJson, writeJson } from "../../../core/text/json-text.ts";
 import { allowedNames, capture, chosen } from "../../caller/environment.ts";
 import { pinOf } from "../../caller/pin.ts";
@@ -191,8 +192,9 @@ async function workOf(call: Call, io: Io): Promise<Fields> {
 							? `to run an agent: sluice add --agent claude ${quoted(words ?? "")}; to run a command: sluice add -- ${words === "-" ? "make test" : words}`
 							: "name the agent that gets the prompt, for example --agent claude",
 					);
-		for (const option of ["model", "permission", "args", "expect", "allow"])
-			if (call.has(option)) throw usage(`--${option} is for agents`, "name one with --agent");
+		for (const { name, field } of call.command.options ?? [])
+			if (field !== undefined && FOR_AGENTS.includes(field) && call.has(name))
+				throw usage(`--${name} is for agents`, "name one with --agent");
 	}
 	const work: Fields = {};
 	const payload = call.text("payload");
@@ -212,6 +214,8 @@ async function workOf(call: Call, io: Io): Promise<Fields> {
 	} else if (call.has("cwd") || call.has("env")) throw usage("a payload is for an outside worker: it takes no --cwd and no --env");
 	return work;
 }
+
+const FOR_AGENTS: readonly string[] = [...keysMarked("agent"), "args"];
 
 /** In double quotes, as people type a prompt. */
 const quoted = (words: string) => `"${words.replace(/[\\"$`]/g, "\\$&")}"`;

@@ -1,7 +1,10 @@
 // show and list of a waiting job: every field of its schedule is visible.
 
 import { expect, test } from "vitest";
+import { CONFIG, FIELDS } from "../../../../test/fuzz/job-fields.ts";
 import { job, openCommandLine } from "../../../../test/make/command-line.ts";
+import { openDesk } from "../../../../test/make/served.ts";
+import { INPUT_KEYS } from "../../../core/schema/job.ts";
 
 test("show and list have what a waiting job comes after, needs, makes, locks, is pinned to, waits for and has waited for", async () => {
 	const waiting = job(8, {
@@ -32,4 +35,27 @@ test("show and list have what a waiting job comes after, needs, makes, locks, is
 		for (const word of ["3", "file:plan.md", "db", "waiting on job 3", "locks, dependencies", "main", "branch:draft"])
 			expect(said).toContain(word);
 	}
+});
+
+/** `show --json` and `show --fields` have these; source and phase are in the line of the item. A new field is listed here, or gets a line. */
+const WITHOUT_LINE = [
+	...["on_missing", "stall_timeout", "unique", "source", "phase", "recipe", "vars", "mode", "raw", "owned", "input_patch", "env", "commit"],
+	"trigger",
+];
+
+test("show has a line for every field that a job can be given", async () => {
+	const desk = await openDesk({ config: CONFIG, join: { name: "h", labels: ["gpu"] } });
+	for (const name of ["first", "second"]) await desk.t.add({ name });
+	const shown = async (input: object) => {
+		const { job: document } = await desk.call("job.show", { id: await desk.t.add(input) });
+		const line = await openCommandLine({ "job.show": { job: { ...document, id: 3, created_at: null } } });
+		return (await line.run("show 3")).out;
+	};
+	const missing: string[] = [];
+	for (const key of INPUT_KEYS) {
+		const { good, with: base = { command: ["make"] } } = FIELDS[key];
+		const plain = base.command || (base.agent && base.prompt) ? base : { command: ["true"] };
+		if ((await shown({ ...base, [key]: good })) === (await shown(plain))) missing.push(key);
+	}
+	expect(missing).toEqual(WITHOUT_LINE);
 });
