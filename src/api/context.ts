@@ -3,34 +3,19 @@
 import type { Clock, Host } from "../contracts/host.ts";
 import type { Intake } from "../contracts/intake.ts";
 import type { Log } from "../contracts/log.ts";
-import type { CallerProcess } from "../contracts/processes.ts";
-import type { FireResult, KernelDump, PauseScope, PlanReport, Scheduler, TriggerView } from "../contracts/scheduler.ts";
+import type { FireResult, KernelDump, Scheduler, TriggerView } from "../contracts/scheduler.ts";
 import type { PruneReport, RepoSettings, WorktreeView } from "../contracts/workspace.ts";
 import type { Format, Profile } from "../core/agents/profile.ts";
 import type { JobInput } from "../core/job.ts";
-import type { RunVerdict } from "../core/runs/verdict.ts";
-import type { LogStream, StreamPart } from "../core/text/log-piece.ts";
+import type { LogStream } from "../core/text/log-piece.ts";
 import type { CatchUp } from "../core/time/slots.ts";
 import type { FileChange, RecipesState } from "../core/trust/repo-files.ts";
-import type { AgentProgress, LogRange } from "../supervisor/index.ts";
+import type { LogPart, Supervisor } from "../supervisor/index.ts";
 import type { Role } from "./fields.ts";
 
-/**
- * A piece of a run's log: `text` begins at byte `offset`; `eof` = nothing more is there now; `ended` = nothing more will come. `run` is null for a job that
- * has not run yet.
- */
-export type LogPiece = {
+/** A piece of a run's log; `run` is null for a job that has not run yet. */
+export type LogPiece = Omit<LogPart, "run"> & {
 	run: string | null;
-	stream: LogStream;
-	offset: number;
-	next_offset: number;
-	text: string;
-	/** The streams that the parts of `text` belong to. */
-	parts: StreamPart[];
-	eof: boolean;
-	ended: boolean;
-	/** How to read stdout: an agent's JSON lines, or text. */
-	output: Format;
 	/** The host of the run, if it is another host. */
 	host?: string;
 	/** Why there is no text now, if the reason is not simply that nothing was written yet. */
@@ -38,29 +23,21 @@ export type LogPiece = {
 };
 
 /** The part of the supervisor that methods use. */
-export type Supervision = {
-	/** Null if this host has no such run. */
-	logs(job: number, options: LogRange): (LogPiece & { run: string }) | null;
-	/** The outcome document of a run that ended on this host. */
-	outcome(job: number, attempt: number): Record<string, unknown> | null;
-	/** Called in the turn in which a job is added: it may be claimed in the same transaction. */
-	claimAlong?(): void;
-	/** Runs one cycle by hand: what it started, and what limited it. */
-	runCycle(): Promise<PlanReport>;
-	freeze(scope: PauseScope): Promise<void>;
-	thaw(scope: PauseScope): Promise<void>;
-	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: AgentProgress | null }[];
-	/** Why this agent cannot take this prompt; null if it can. */
-	promptProblem(agent: string, prompt: string): string | null;
-	/** The live run that a run-scoped token belongs to. */
-	roleOfToken(token: string): { job: number; run: string; token: number } | null;
-	/** The run that a process belongs to; `token` null: the run is over. */
-	runOfProcess(caller: CallerProcess): Promise<{ job: number; run: string; token: number | null } | null>;
-	/** Passes on a verdict that a live run has reported and the store has recorded. */
-	noteVerdict(run: { job: number; token: number }, verdict: RunVerdict): void;
-	/** Removes run folders of deleted jobs that were last changed before then. */
-	dropForgotten(before: number): Promise<number>;
-};
+export type Supervision = Pick<
+	Supervisor,
+	| "logs"
+	| "outcome"
+	| "runCycle"
+	| "freeze"
+	| "thaw"
+	| "live"
+	| "promptProblem"
+	| "roleOfToken"
+	| "runOfProcess"
+	| "noteVerdict"
+	| "dropForgotten"
+> &
+	Partial<Pick<Supervisor, "claimAlong">>;
 
 export type Setting = { key: string; value: unknown; origin: string };
 export type Problem = { code: string; message: string; field: string | null; hint: string | null };

@@ -4,23 +4,10 @@ import type { Ended, EventRow, JobView } from "../contracts/scheduler.ts";
 import type { Config } from "../core/config.ts";
 import type { EventKind, EventMap } from "../core/event.ts";
 import { exactPayload } from "../core/input/payload.ts";
-import type {
-	After,
-	Condition,
-	ExitKind,
-	Job,
-	JobKind,
-	Lock,
-	MergeReport,
-	MergeStatus,
-	RetryPolicy,
-	Run,
-	Status,
-	StopKind,
-} from "../core/job.ts";
+import type { Job, Run } from "../core/job.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/runs/retry.ts";
-import { resultValue, type VerdictWord } from "../core/runs/verdict.ts";
+import { resultValue } from "../core/runs/verdict.ts";
 import { isOneOf } from "../core/text/one-of.ts";
 import { levelOfRuns } from "../core/trust/run-bounds.ts";
 import type { AgentProgress } from "../supervisor/index.ts";
@@ -31,147 +18,10 @@ export type Doc<T> = { schema_version: number } & T;
 /** RFC 3339, in UTC, to the millisecond. */
 export type Timestamp = string;
 
-export type RunDocument = {
-	id: string;
-	attempt: number;
-	host: string | null;
-	worker: string;
-	account: string | null;
-	started_at: Timestamp;
-	lease_until: Timestamp | null;
-	launched: boolean;
-	/** Pid of a live run of this host; null if unknown. */
-	pid: number | null;
-	stop: { kind: StopKind; reason: string; by: string; at: Timestamp } | null;
-	/** Its processes are stopped by a pause with `freeze`; false also for runs of other hosts, where it is unknown. */
-	frozen: boolean;
-	/** What a live agent of this host has done so far; null if unknown. */
-	progress: AgentProgress | null;
-};
+/** A view of the engine whose moments are shown as times; null for one that is absent. */
+export type Timed<T, Moment extends keyof T> = Omit<T, Moment> & { [K in Moment]-?: T[K] extends number ? Timestamp : Timestamp | null };
 
-export type JobDocument = {
-	id: number;
-	name: string | null;
-	status: Status;
-	kind: JobKind;
-	blocked: boolean;
-	wait_reason: { kind: string; detail: string } | null;
-	/** For a ready job: the hold, budget or missing host that keeps it from its turn, at the time of the request. */
-	held: { kind: string; detail: string } | null;
-	waited_on: string[];
-	/** For a running job: the jobs that its run waits for while it lends its slot. */
-	waits_for: number[];
-	exit_code: number | null;
-	raw_exit_code: number | null;
-	exit_kind: ExitKind | null;
-	end_reason: string | null;
-	merge_status: MergeStatus | null;
-	/** Files that prevent the merge, a message, the merge commit. */
-	merge_report: MergeReport | null;
-	/** The target branch of its merge; null if it is not merged, or if its repo names no base. */
-	merge_target: string | null;
-	/** The commit on that branch that contains its work. */
-	merge_commit: string | null;
-	attempt: number;
-	failures: number;
-	dispatch_failures: number;
-	last_failure: string | null;
-	created_at: Timestamp;
-	enqueued_at: Timestamp;
-	runnable_at: Timestamp;
-	deadline: Timestamp | null;
-	ready_at: Timestamp | null;
-	backoff_until: Timestamp | null;
-	started_at: Timestamp | null;
-	ended_at: Timestamp | null;
-	run: RunDocument | null;
-	last_run: { id: string; attempt: number; host: string | null; worker: string; account: string | null; started_at: Timestamp } | null;
-	batch: string | null;
-	parent: number | null;
-	depth: number;
-	item: string | null;
-	source: string | null;
-	phase: string | null;
-	title: string | null;
-	command: string[] | null;
-	agent: string | null;
-	prompt: string | null;
-	payload: unknown;
-	repo: string | null;
-	base_branch: string | null;
-	worktree: string | null;
-	merge: "direct" | "mr" | "local" | null;
-	no_merge: boolean;
-	/** Whether its runs get an input.patch. */
-	input_patch: boolean;
-	cwd: string | null;
-	env: Record<string, string> | null;
-	host_labels: string[];
-	lane: string;
-	priority: number;
-	/** Set by promote (above 0), demote (below 0) or run_now. */
-	rank: number;
-	forced: boolean;
-	trigger: string;
-	after: After[];
-	needs: string[];
-	on_missing: "block" | "wait";
-	produces: string[];
-	pinned_head: { branch: string; commit: string; folder?: string } | null;
-	conditions: Condition[];
-	locks: Lock[];
-	parallelizable: boolean;
-	requires_approval: boolean;
-	approval: "needed" | "given" | null;
-	unique: { key: string; window_ms: number | null; policy: string } | null;
-	owner: string | null;
-	account: string | null;
-	/** Milliseconds. */
-	timeout: number | null;
-	stall_timeout: number | null;
-	retry: RetryPolicy;
-	uses: Record<string, number>;
-	model: string | null;
-	/** As given at `add`; `granted` has what a person allowed since. */
-	permission: "ask" | "edit" | "full" | null;
-	/** The highest permission of jobs that its runs add; null for a job that outside workers run. */
-	may_add: "ask" | "edit" | "full" | null;
-	allow: string[];
-	expect: "any" | "change" | "none" | null;
-	commit: "auto" | "agent" | "never" | null;
-	args: string | null;
-	vars: Record<string, string> | null;
-	recipe: string | null;
-	mode: "ralph" | null;
-	owned: boolean;
-	raw: boolean;
-	session: string | null;
-	question: string | null;
-	/** The last answer of a person, and the question. */
-	answer: string | null;
-	asked: string | null;
-	/** The latest verdict of its current or last run about itself. */
-	verdict: { verdict: VerdictWord; text: string; at: Timestamp } | null;
-	/** The result that its run reported for later jobs; null also if it reported none. */
-	result: unknown;
-	/** What a person granted in an answer: a permission, or denied tool calls. */
-	granted: { permission: "edit" | "full" | null; allow: string[] } | null;
-	/** Tool calls that its last run was not allowed to make. */
-	denied: string[];
-	/** A question in the last words of its last run, which did not keep the job from ending. */
-	closing_question: string | null;
-	/** Total usage that its runs reported. */
-	usage: Record<string, number>;
-	/** What was wrong with a record that could not be read. */
-	broken: string | null;
-	version: number;
-};
-
-export type ReasonDocument = Omit<Reason, "since" | "clears_at" | "observed_at"> & {
-	since: Timestamp | null;
-	clears_at: Timestamp | null;
-	observed_at: Timestamp | null;
-};
+export type ReasonDocument = Timed<Reason, "since" | "clears_at" | "observed_at">;
 /** Fields of an event's data that are times. */
 const MOMENTS = ["until", "retry_at"] as const;
 type ShownData<T> = { [F in keyof T]: F extends (typeof MOMENTS)[number] ? Timestamp : T[F] };
@@ -179,7 +29,7 @@ type ShownData<T> = { [F in keyof T]: F extends (typeof MOMENTS)[number] ? Times
 export type EventDocument = {
 	[K in EventKind]: { seq: number; at: Timestamp; kind: K; job: number | null; by: string; data: ShownData<EventMap[K]> };
 }[EventKind];
-export type EndedDocument = { job: number; status: Status; retry_at: Timestamp | null };
+export type EndedDocument = Timed<Ended, "retry_at">;
 
 /** The last moment that RFC 3339 can express; later ones are shown as this. */
 const LAST = 253_402_300_799_999;
@@ -205,7 +55,9 @@ function mergeTarget({ will_merge, merge_report, spec, repo }: JobView, { repos 
 	return merge_report?.target ?? spec.base_branch ?? known?.base ?? null;
 }
 
-export function jobDocument(view: JobView, showing: Showing): JobDocument {
+export type JobDocument = ReturnType<typeof jobDocument>;
+
+export function jobDocument(view: JobView, showing: Showing) {
 	return { ...courseOf(view, showing), ...workOf(view, showing), ...conditionsOf(view, showing), ...agentPartOf(view, showing) };
 }
 
@@ -219,16 +71,21 @@ function courseOf(view: JobView, { config, mask: _mask, ...live }: Showing) {
 		kind: view.kind,
 		blocked: view.blocked,
 		wait_reason: view.wait_reason ?? null,
+		/** For a ready job: the hold, budget or missing host that keeps it from its turn, at the time of the request. */
 		held: view.held ?? null,
 		waited_on: view.waited_on ?? [],
+		/** For a running job: the jobs that its run waits for while it lends its slot. */
 		waits_for: view.waits_for ?? [],
 		exit_code: view.exit_code ?? null,
 		raw_exit_code: view.raw_exit_code ?? null,
 		exit_kind: view.exit_kind ?? null,
 		end_reason: view.end_reason ?? null,
 		merge_status: view.merge_status ?? (view.status === "succeeded" && isKept(view) ? "kept" : null),
+		/** Files that prevent the merge, a message, the merge commit. */
 		merge_report: view.merge_report ?? null,
+		/** The target branch of its merge; null if it is not merged, or if its repo names no base. */
 		merge_target: mergeTarget(view, config),
+		/** The commit on that branch that contains its work. */
 		merge_commit: view.merge_report?.nothing ? null : (view.merge_report?.commit ?? null),
 		attempt: view.attempt,
 		failures: view.failures ?? 0,
@@ -244,7 +101,7 @@ function courseOf(view: JobView, { config, mask: _mask, ...live }: Showing) {
 		ended_at: maybeTime(view.ended_at),
 		run: view.run ? runDocument(view.id, view.run, live) : null,
 		last_run: view.last_run ? lastRun(view.id, view.last_run) : null,
-	} satisfies Partial<JobDocument>;
+	};
 }
 
 /** What it is, and what its runs do. */
@@ -268,11 +125,12 @@ function workOf(view: JobView, { mask }: Showing) {
 		worktree: spec.worktree ?? null,
 		merge: spec.merge ?? null,
 		no_merge: spec.no_merge ?? false,
+		/** Whether its runs get an input.patch. */
 		input_patch: spec.input_patch !== undefined,
 		cwd: spec.cwd ?? null,
 		env: spec.env ? masked(spec.env, mask) : null,
 		host_labels: view.host_labels ?? [],
-	} satisfies Partial<JobDocument>;
+	};
 }
 
 /** When and where it may run. */
@@ -281,6 +139,7 @@ function conditionsOf(view: JobView, { config }: Showing) {
 	return {
 		lane: view.lane,
 		priority: view.priority,
+		/** Set by promote (above 0), demote (below 0) or run_now. */
 		rank: view.rank ?? 0,
 		forced: view.forced ?? false,
 		trigger: view.trigger,
@@ -297,11 +156,12 @@ function conditionsOf(view: JobView, { config }: Showing) {
 		unique: spec.unique ? { window_ms: null, ...spec.unique } : null,
 		owner: view.owner ?? null,
 		account: view.account ?? null,
+		/** Milliseconds. */
 		timeout: spec.timeout_ms ?? null,
 		stall_timeout: spec.stall_timeout_ms ?? null,
 		retry: policyOf(view as unknown as Job, config),
 		uses: view.uses ?? {},
-	} satisfies Partial<JobDocument>;
+	};
 }
 
 /** What its agent was given, and what it said. */
@@ -309,7 +169,9 @@ function agentPartOf(view: JobView, { mask }: Showing) {
 	const { spec } = view;
 	return {
 		model: spec.model ?? null,
+		/** As given at `add`; `granted` has what a person allowed since. */
 		permission: spec.permission ?? (view.kind === "agent" ? "edit" : null),
+		/** The highest permission of jobs that its runs add; null for a job that outside workers run. */
 		may_add: view.kind === "agent" || view.kind === "command" ? levelOfRuns(view.kind, spec, view.granted?.permission) : null,
 		allow: spec.allow ?? [],
 		expect: spec.expect ?? (view.kind === "agent" ? "any" : null),
@@ -322,20 +184,28 @@ function agentPartOf(view: JobView, { mask }: Showing) {
 		raw: spec.raw ?? false,
 		session: view.session ?? null,
 		question: view.question ?? null,
+		/** The last answer of a person, and the question. */
 		answer: view.answer ?? null,
 		asked: view.asked ?? null,
+		/** The latest verdict of its current or last run about itself. */
 		verdict: verdictOf(view),
+		/** The result that its run reported for later jobs; null also if it reported none. */
 		result: resultValue(view.result),
+		/** What a person granted in an answer: a permission, or denied tool calls. */
 		granted: view.granted ? { permission: null, allow: [], ...view.granted } : null,
+		/** Tool calls that its last run was not allowed to make. */
 		denied: view.denied ?? [],
+		/** A question in the last words of its last run, which did not keep the job from ending. */
 		closing_question: view.closing_question ?? null,
+		/** Total usage that its runs reported. */
 		usage: view.usage ?? {},
+		/** What was wrong with a record that could not be read. */
 		broken: view.broken ?? view.spec.broken ?? null,
 		version: spec.version,
-	} satisfies Partial<JobDocument>;
+	};
 }
 
-function verdictOf({ run, verdict }: JobView): JobDocument["verdict"] {
+function verdictOf({ run, verdict }: JobView) {
 	const said = run ? run.verdict : verdict;
 	return said ? { ...said, at: rfc3339(said.at) } : null;
 }
@@ -353,22 +223,22 @@ function isSerial({ locks, item, phase, lane }: JobView): boolean {
 
 type Live = Pick<Showing, "pidOf" | "progressOf" | "isFrozen">;
 
-export const runDocument = (job: number, run: Run, { pidOf, progressOf, isFrozen }: Live = {}): RunDocument => ({
-	id: `${job}.${run.attempt}`,
-	attempt: run.attempt,
-	host: run.host === "" ? null : run.host,
-	worker: run.worker,
-	account: run.account ?? null,
-	started_at: rfc3339(run.started_at),
+export type RunDocument = ReturnType<typeof runDocument>;
+
+export const runDocument = (job: number, run: Run, { pidOf, progressOf, isFrozen }: Live = {}) => ({
+	...lastRun(job, run),
 	lease_until: maybeTime(run.lease_until),
 	launched: run.launched ?? false,
+	/** Pid of a live run of this host; null if unknown. */
 	pid: pidOf?.(`${job}.${run.attempt}`) ?? null,
 	stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
+	/** Its processes are stopped by a pause with `freeze`; false also for runs of other hosts, where it is unknown. */
 	frozen: isFrozen?.(`${job}.${run.attempt}`) ?? false,
+	/** What a live agent of this host has done so far; null if unknown. */
 	progress: progressOf?.(`${job}.${run.attempt}`) ?? null,
 });
 
-const lastRun = (job: number, run: NonNullable<Job["last_run"]>): NonNullable<JobDocument["last_run"]> => ({
+const lastRun = (job: number, run: NonNullable<Job["last_run"]>) => ({
 	id: `${job}.${run.attempt}`,
 	attempt: run.attempt,
 	host: run.host === "" ? null : run.host,

@@ -133,7 +133,7 @@ test("a token is valid while its run is live, and no other text is a token", asy
 	const on = await supervise();
 	const job = await on.add();
 	const token = on.processes.machine.launched[0]!.env.SLUICE_TOKEN!;
-	expect(on.supervisor.roleOfToken(token)).toEqual({ role: "run", job, run: "1.1", token: expect.any(Number) });
+	expect(on.supervisor.roleOfToken(token)).toEqual({ job, run: "1.1", token: expect.any(Number) });
 	expect([on.supervisor.roleOfToken(""), on.supervisor.roleOfToken("undefined")]).toEqual([null, null]);
 	on.processes.exit("1.1", 0);
 	await on.settle();

@@ -67,7 +67,7 @@ export type Supervisor = {
 	/** Why this agent cannot be given this prompt; null if it can. */
 	promptProblem(agent: string, prompt: string): string | null;
 	/** The live run that a token belongs to. */
-	roleOfToken(token: string): { role: "run"; job: number; run: string; token: number } | null;
+	roleOfToken(token: string): { job: number; run: string; token: number } | null;
 	/** The run that a process belongs to; `token` is null if that run is over. */
 	runOfProcess(caller: CallerProcess): Promise<Inside | null>;
 	/** Notes a verdict that a live run has given and that the scheduler has recorded. */
@@ -212,7 +212,7 @@ function viewsOf(
 		promptProblem: (agent, prompt) => promptProblem(agent, prompt, context.settings()),
 		roleOfToken(token) {
 			const run = live.ofSecret(token);
-			return run ? { role: "run", job: run.job, run: run.id, token: run.token } : null;
+			return run ? { job: run.job, run: run.id, token: run.token } : null;
 		},
 		runOfProcess: (caller) => runOfProcess(context, caller),
 	};

@@ -16,7 +16,7 @@ describe("after a crash", () => {
 		expect(on.supervisor.live()).toEqual([
 			{ run: "1.1", job, pid: expect.any(Number), since: expect.any(Number), frozen: false, progress: null },
 		]);
-		expect(on.supervisor.roleOfToken(token)).toEqual({ role: "run", job, run: "1.1", token: expect.any(Number) });
+		expect(on.supervisor.roleOfToken(token)).toEqual({ job, run: "1.1", token: expect.any(Number) });
 		expect(on.processes.machine.signals).toEqual([]);
 		on.processes.exit("1.1", 0);
 		await on.settle();

@@ -109,7 +109,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 	return {
 		scheduler: t.sluice,
 		supervisor: {
-			logs(job, { attempt = 1, stream = "both", offset = 0, limit = 65_536 }) {
+			logs(job, { attempt = 1, stream = "both", offset = 0, limit = 65_536 } = {}) {
 				const log = pretended.logs.get(`${job}.${attempt}`);
 				if (!log) return null;
 				const text = log.text.slice(offset, offset + limit);

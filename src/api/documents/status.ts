@@ -3,14 +3,11 @@
 import type { HostView } from "../../contracts/fleet.ts";
 import type { BudgetView, StatusReport } from "../../contracts/scheduler.ts";
 import type { MergeStatus } from "../../core/job.ts";
-import { maybeTime, rfc3339, type Timestamp } from "../documents.ts";
+import { maybeTime, rfc3339, type Timed, type Timestamp } from "../documents.ts";
 
 /** `lease_until` is null for a host without a lease: the only host of its store. */
-export type HostDocument = Omit<HostView, "heartbeat_at" | "joined_at" | "lease_until" | "drain"> & {
-	heartbeat_at: Timestamp;
-	joined_at: Timestamp | null;
-	lease_until: Timestamp | null;
-	drain: { by: string; at: Timestamp; reason: string } | null;
+export type HostDocument = Timed<Omit<HostView, "drain">, "heartbeat_at" | "joined_at" | "lease_until"> & {
+	drain: Timed<NonNullable<HostView["drain"]>, "at"> | null;
 };
 
 export type StatusDocument = Omit<
@@ -23,7 +20,7 @@ export type StatusDocument = Omit<
 	hosts: HostDocument[];
 	last_dispatch_at: Timestamp | null;
 	/** Jobs that wait for a person, oldest first. `question` is null if approval is needed. */
-	needs_human: { job: number; name: string | null; agent: string | null; question: string | null; denied: string[]; since: Timestamp }[];
+	needs_human: Timed<StatusReport["needs_human"][number], "since">[];
 	/** Succeeded jobs whose merge continues only after a person acts: a hundred at most. */
 	unmerged?: {
 		job: number;
@@ -41,7 +38,7 @@ export type StatusDocument = Omit<
 	/** Jobs that ended badly in the last 24 hours and were not retried. An older daemon does not send it. */
 	recent_failures?: { since: Timestamp; failed: number; blocked_by_dependency: number };
 	/** Budgets that are used up or near it. */
-	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Timestamp | null })[];
+	budgets: Timed<BudgetView, "refills_at">[];
 	/** Why config.yml as it is is not in force; null if it is. */
 	config_problem?: string | null;
 	/** The port of page and HTTP on 127.0.0.1; null without HTTP. */

@@ -1,32 +1,10 @@
 // The methods of providers' accounts.
 
 import type { AccountView } from "../../contracts/scheduler.ts";
-import type { Doc, ReasonDocument, Timestamp } from "../documents.ts";
+import type { Doc, ReasonDocument, Timed } from "../documents.ts";
 import { duration, maybe, method, text, time, word } from "../fields.ts";
 
-export type AccountDocument = {
-	name: string;
-	max: number | null;
-	max_api_calls: number;
-	/** Live runs, and call slots in use. */
-	running: number;
-	calls: number;
-	/** Lanes that list this account. */
-	lanes: string[];
-	/** `returning`: a limit is over, starts are spaced out until one has succeeded. `closed`: until a person clears it. */
-	state: AccountView["state"];
-	since: Timestamp | null;
-	until: Timestamp | null;
-	/** The earliest next start, after a limit. */
-	next_at: Timestamp | null;
-	/** Consecutive limits; and whether the limit ends at a reset time that the provider named or that is assumed (`reason` says which). */
-	hits: number;
-	reset: boolean;
-	by: string | null;
-	reason: string | null;
-	/** Everything that keeps runs from starting on it now. */
-	reasons: ReasonDocument[];
-};
+export type AccountDocument = Timed<Omit<AccountView, "reasons">, "since" | "until" | "next_at"> & { reasons: ReasonDocument[] };
 
 export const ACCOUNT_METHODS = {
 	"account.list": method<Doc<{ accounts: AccountDocument[] }>>()({

@@ -1,15 +1,10 @@
 // The methods of artifacts.
 
-import type { Doc, Timestamp } from "../documents.ts";
+import type { ArtifactView } from "../../contracts/scheduler.ts";
+import type { Doc, Timed } from "../documents.ts";
 import { flag, maybe, method, text } from "../fields.ts";
 
-export type ArtifactDocument = {
-	artifact: string;
-	repo: string | null;
-	present: boolean | null;
-	observed_at: Timestamp;
-	error: string | null;
-};
+export type ArtifactDocument = Timed<ArtifactView, "observed_at">;
 
 export const ARTIFACT_METHODS = {
 	"artifact.list": method<Doc<{ artifacts: ArtifactDocument[] }>>()({

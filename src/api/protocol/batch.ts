@@ -1,5 +1,6 @@
 // The methods of batches.
 
+import type { CancelReport, RewindAllReport } from "../../contracts/scheduler.ts";
 import type { Status } from "../../core/job.ts";
 import type { RangeDocument } from "../documents/forecast.ts";
 import type { Doc, JobDocument } from "../documents.ts";
@@ -44,13 +45,13 @@ export const BATCH_METHODS = {
 		params: { name: word("the batch") },
 		result: "{batch}",
 	}),
-	"batch.cancel": method<Doc<{ cancelled: number[]; requested: number[] }>>()({
+	"batch.cancel": method<Doc<Pick<CancelReport, "cancelled" | "requested">>>()({
 		role: "operator",
 		about: "Ends all jobs of a batch: waiting ones at once, running ones after a stop.",
 		params: { name: word("the batch"), reason: maybe(text("why, for the record", 10_000)) },
 		result: "{cancelled, requested}",
 	}),
-	"batch.retry": method<Doc<{ reset: number[]; restarted: number[]; skipped: { job: number; reason: string }[] }>>()({
+	"batch.retry": method<Doc<RewindAllReport>>()({
 		role: "operator",
 		about: "Rewinds the jobs of a batch that failed, were cancelled or expired, each with what comes after it.",
 		params: { name: word("the batch") },

@@ -2,10 +2,10 @@
 
 import type { BudgetView } from "../../contracts/scheduler.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
-import type { Doc, Timestamp } from "../documents.ts";
+import type { Doc, Timed } from "../documents.ts";
 import { choice, maybe, method, whole, word } from "../fields.ts";
 
-export type BudgetDocument = Omit<BudgetView, "refills_at"> & { refills_at: Timestamp | null };
+export type BudgetDocument = Timed<BudgetView, "refills_at">;
 /** Reported usage of a group of jobs. */
 export type CostDocument = {
 	/** The group's name; null for jobs that belong to none. */

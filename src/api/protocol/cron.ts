@@ -2,28 +2,12 @@
 
 import type { FireResult } from "../../contracts/scheduler.ts";
 import type { JobInput } from "../../core/job.ts";
-import { CATCH_UPS, type CatchUp } from "../../core/time/slots.ts";
-import type { Doc, Timestamp } from "../documents.ts";
+import { CATCH_UPS } from "../../core/time/slots.ts";
+import type { TriggerInfo } from "../context.ts";
+import type { Doc, Timed } from "../documents.ts";
 import { choice, maybe, method, object, text, word } from "../fields.ts";
 
-export type TriggerDocument = {
-	/** `cron:<name>` or `watch:<name>`: the `trigger` of its jobs. */
-	name: string;
-	kind: "cron" | "watch";
-	schedule: string | null;
-	timezone: string | null;
-	catch_up: CatchUp | null;
-	paths: string[] | null;
-	next_at: Timestamp | null;
-	/** The last slot that was handled. */
-	slot: Timestamp | null;
-	since: Timestamp;
-	fired_at: Timestamp | null;
-	job: number | null;
-	skipped: number;
-	error: string | null;
-	add: JobInput;
-};
+export type TriggerDocument = Timed<TriggerInfo, "since" | "slot" | "fired_at" | "next_at">;
 type OneTrigger = Doc<{ trigger: TriggerDocument }>;
 
 const name = word("its name, with or without `cron:` or `watch:`");

@@ -1,9 +1,9 @@
 // The methods that act on jobs.
 
 import type { Slung } from "../../contracts/intake.ts";
-import type { Manifest, RunEnd } from "../../contracts/scheduler.ts";
+import type { ApplyResult, CancelReport, Manifest, RewindReport, RunEnd, Why } from "../../contracts/scheduler.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
-import { type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
+import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
@@ -17,29 +17,12 @@ export type AddDocument = Doc<
 	| { outcome: "duplicate"; job: number }
 >;
 export type OneJob = Doc<{ job: JobDocument }>;
-export type Rewound = Doc<{ reset: number[]; restarted: number[]; last_successful: number[]; left_blocked: number[] }>;
 export type ClaimedDocument = { job: JobDocument; spec: Record<string, unknown>; run: RunDocument & { token: number } };
-export type WaitedJob = {
-	id: number;
-	name: string | null;
-	status: Status;
-	exit_code: number | null;
-	exit_kind: ExitKind | null;
-	end_reason: string | null;
-	last_failure: string | null;
-};
+export type WaitedJob = Pick<JobDocument, "id" | "name" | "status" | "exit_code" | "exit_kind" | "end_reason" | "last_failure">;
 
 const force = maybe(flag("override what may be overridden: caps of 0, an item in progress elsewhere, another repo's prefix"));
 const reason = maybe(text("why, for the record", 10_000));
 const act = <R = OneJob>(about: string, result = "{job}") => method<R>()({ role: "operator", about, params: { id: id() }, result });
-
-/** `ended`: blocked by the end of one of the cancelled jobs. */
-export type Cancelled = {
-	cancelled: number[];
-	requested: number[];
-	ended: number[];
-	refused: { job: number; code: string; message: string }[];
-};
 
 export type OpenDocument = Doc<{
 	job: number;
@@ -98,15 +81,12 @@ export const JOB_METHODS = {
 			"{jobs, skipped: [{item, reason, job}], planned: [{job, item, source, title, repo, recipe, agent, step, batch}], warnings, batches, deferred: {limit, depths, hint} or null, dry_run}",
 	}),
 	"job.apply": method<
-		Doc<{
-			jobs: number[];
-			names: Record<string, number>;
-			skipped: { name: string; job: number; reason: string }[];
-			updated: { name: string; job: number }[];
-			not_named: { name: string | null; job: number }[];
-			refusal: { message: string; hint: string | null } | null;
-			warning?: string;
-		}>
+		Doc<
+			Required<Pick<ApplyResult, "jobs" | "names" | "skipped" | "updated" | "not_named">> & {
+				refusal: NonNullable<ApplyResult["refusal"]> | null;
+				warning?: string;
+			}
+		>
 	>()({
 		role: "run",
 		about: "Adds many jobs that may refer to each other, all or none.",
@@ -146,7 +126,7 @@ export const JOB_METHODS = {
 			job: JobDocument;
 			reasons: ReasonDocument[];
 			position: number | null;
-			priority: { total: number; terms: { name: string; value: number }[] };
+			priority: Why["priority"];
 			waiters: number[];
 			results: { job: number; name: string | null; status: Status; has_result: boolean }[];
 			eta?: EtaDocument;
@@ -217,7 +197,7 @@ export const JOB_METHODS = {
 		},
 		result: "{jobs: [{id, name, status, exit_code, exit_kind, end_reason, last_failure}], done}",
 	}),
-	"job.cancel": method<Doc<Cancelled>>()({
+	"job.cancel": method<Doc<CancelReport>>()({
 		role: "operator",
 		about:
 			"Ends waiting jobs; running ones are asked to stop. Of several, each is tried: `refused` are those that had ended before, `ended` those that ended with others of them. The only one that is refused is an error.",
@@ -229,8 +209,11 @@ export const JOB_METHODS = {
 		},
 		result: "{cancelled, requested, ended, refused: [{job, code, message}]}",
 	}),
-	"job.retry": act<Rewound>("Rewinds a job and everything downstream of it.", "{reset, restarted, last_successful, left_blocked}"),
-	"job.rerun": act<Rewound>(
+	"job.retry": act<Doc<RewindReport>>(
+		"Rewinds a job and everything downstream of it.",
+		"{reset, restarted, last_successful, left_blocked}",
+	),
+	"job.rerun": act<Doc<RewindReport>>(
 		"Runs an ended job again, without its dependents; its children that it had blocked come back with it.",
 		"{reset, restarted, last_successful, left_blocked}",
 	),

@@ -1,9 +1,10 @@
 // The method of locks.
 
+import type { LockView } from "../../contracts/scheduler.ts";
 import type { Doc } from "../documents.ts";
 import { method } from "../fields.ts";
 
-export type LockDocument = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
+export type LockDocument = LockView;
 
 export const LOCK_METHODS = {
 	"lock.list": method<Doc<{ locks: LockDocument[] }>>()({

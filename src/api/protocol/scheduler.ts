@@ -1,6 +1,6 @@
 // Methods that act on the whole queue and on the daemon.
 
-import type { StatusReport } from "../../contracts/scheduler.ts";
+import type { GcReport, PlanReport, StatusReport } from "../../contracts/scheduler.ts";
 import type { PruneReport } from "../../contracts/workspace.ts";
 import type { ForecastDocument } from "../documents/forecast.ts";
 import type { StatusDocument } from "../documents/status.ts";
@@ -38,7 +38,7 @@ export const SCHEDULER_METHODS = {
 		result:
 			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, agent, question, denied, since}], unmerged: [{job, name, merge_status, uncommitted, message, path, since}], budgets, recent_failures: {since, failed, blocked_by_dependency}, denied: [{job, name, denied}], config_problem, http_port, http_problem, disk_problem, now}",
 	}),
-	"scheduler.run": method<Doc<{ dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string; detail?: string }>>()({
+	"scheduler.run": method<Doc<PlanReport>>()({
 		role: "viewer",
 		about:
 			"One cycle by hand, which does not wait for the next one, and the jobs that it started; or with `dry_run` its plan. Without `dry_run` an operator's business.",
@@ -82,7 +82,7 @@ export const SCHEDULER_METHODS = {
 		params: { item: maybe(word("`source:id` of the item, or its id alone")) },
 		result: "{cleared}",
 	}),
-	"scheduler.gc": method<Doc<{ deleted: number; kept: number; unmerged?: number }>>()({
+	"scheduler.gc": method<Doc<GcReport>>()({
 		role: "operator",
 		about:
 			"Forgets jobs that ended long ago, that no active job refers to and whose merge is not open; `unmerged` of those kept wait for their merge.",
