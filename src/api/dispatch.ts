@@ -1,7 +1,7 @@
 // JSON-RPC 2.0: turns the text of a request, or of a batch, into the text of the answer. Knows nothing of sockets.
 
 import * as check from "../core/input/check.ts";
-import { nearest } from "../core/input/nearest.ts";
+import { suggest } from "../core/input/nearest.ts";
 import { depthOf, readJson, writeJson } from "../core/text/json-text.ts";
 import { type At, demand, type Handler } from "./call.ts";
 import type { Caller, Context, Tokens } from "./context.ts";
@@ -161,9 +161,8 @@ async function call(rpc: RpcServer, session: RpcSession, name: string, params: u
 }
 
 function unknownMethod(name: string, isHidden: boolean): Refusal {
-	const guess = isHidden ? undefined : nearest(name, Object.keys(METHODS));
 	return new Refusal(RPC_CODES.method, `there is no method ${check.shown(name)}`, {
 		code: "unknown_method",
-		hint: guess && `did you mean "${guess}"?`,
+		hint: isHidden ? undefined : suggest(name, Object.keys(METHODS), undefined),
 	});
 }

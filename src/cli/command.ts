@@ -120,13 +120,6 @@ export class Call {
 	}
 }
 
-/** Without what is undefined: a field of a job that was not given is left out. */
-export const given = <T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } => {
-	const kept: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
-	for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key] as Exclude<T[typeof key], undefined>;
-	return kept;
-};
-
 /** What a command's file exports as `run`: resolves with an exit code, undefined is 0. */
 export type CommandRun = (call: Call, io: Io) => Promise<number | undefined>;
 

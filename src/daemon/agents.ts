@@ -10,7 +10,7 @@ import { AGENT_NAMES, type Profile } from "../core/agents/profile.ts";
 import { isOlder, permissionProblem } from "../core/agents/version.ts";
 import { SluiceError } from "../core/errors.ts";
 import { type Reveal, revealed } from "../core/input/env-reference.ts";
-import { nearest } from "../core/input/nearest.ts";
+import { suggest } from "../core/input/nearest.ts";
 import { isOneOf } from "../core/text/one-of.ts";
 import { matchesAny } from "../core/text/stars.ts";
 import { type Env, find, isProgram } from "../host/program-path.ts";
@@ -52,10 +52,9 @@ export function createAgents({ agents, accounts, env, allowed }: AgentParts): Ag
 		profile(name) {
 			const found = profileOf(name, agents());
 			if (found) return found;
-			const guess = nearest(name, names());
 			throw new SluiceError("not_found", `name: there is no agent "${name.slice(0, 60)}"`, {
 				field: "name",
-				hint: guess ? `did you mean "${guess}"?` : `known: ${names().join(", ")}`,
+				hint: suggest(name, names(), `known: ${names().join(", ")}`),
 			});
 		},
 	};

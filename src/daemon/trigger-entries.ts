@@ -4,7 +4,7 @@ import type { TriggerInfo } from "../api/context.ts";
 import type { Host, ReadSchedule, WatchPaths } from "../contracts/host.ts";
 import type { Scheduler, TriggerView } from "../contracts/scheduler.ts";
 import { SluiceError } from "../core/errors.ts";
-import { nearest } from "../core/input/nearest.ts";
+import { suggest } from "../core/input/nearest.ts";
 import type { NextSlot } from "../core/time/slots.ts";
 import type { CronSettings, Settings, WatchSettings } from "./config/settings.ts";
 
@@ -106,13 +106,10 @@ export function createEntries(parts: EntryParts) {
 export function findEntry(entries: ReadonlyMap<string, TriggerEntry>, name: string): TriggerEntry {
 	const entry = entries.get(name) ?? entries.get(`cron:${name}`) ?? entries.get(`watch:${name}`);
 	if (entry) return entry;
-	const guess = nearest(
-		name,
-		[...entries.keys()].flatMap((one) => [one, one.slice(one.indexOf(":") + 1)]),
-	);
+	const names = [...entries.keys()].flatMap((one) => [one, one.slice(one.indexOf(":") + 1)]);
 	throw new SluiceError("not_found", `name: there is no trigger "${name}"`, {
 		field: "name",
-		hint: guess ? `did you mean "${guess}"?` : "cron list shows those that there are",
+		hint: suggest(name, names, "cron list shows those that there are"),
 	});
 }
 

@@ -3,6 +3,7 @@
 import type { Expansion } from "../contracts/intake.ts";
 import { type Item, plainItem } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
+import { given } from "../core/given.ts";
 import type { JobInput } from "../core/job.ts";
 import { itemFields, jobsOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";
@@ -82,16 +83,12 @@ async function byRecipe(parts: ExpandParts, input: JobInput, name: string, found
 		vars: vars ?? {},
 		fields,
 		...(found?.known && item !== null ? laneOfItem(parts, item) : {}),
-		...(said === "" ? {} : { args: said }),
-		...(agent === undefined ? {} : { agent }),
-		...(env === undefined ? {} : { env }),
-		...(cwd === undefined ? {} : { cwd }),
+		...given({ args: said === "" ? undefined : said, agent, env, cwd }),
 	});
 	// The job's predecessors become those of the recipe's first steps.
 	return made.map(({ job: { args: _said, ...job } }) => ({
 		...job,
-		...(vars === undefined ? {} : { vars }),
-		...(args === undefined ? {} : { args }),
+		...given({ vars, args }),
 		...(after !== undefined && job.after === undefined ? { after } : {}),
 	}));
 }

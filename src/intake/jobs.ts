@@ -1,6 +1,7 @@
 // Turns an item and a recipe into jobs: fills in variables, applies the caller's fields, and links the steps. Pure.
 
 import type { Item } from "../contracts/source.ts";
+import { given } from "../core/given.ts";
 import type { JobInput } from "../core/job.ts";
 import { renamePlaces, withoutPlaces } from "../core/recipes/after-result.ts";
 import type { BuiltIn, Recipe } from "../core/recipes/recipe.ts";
@@ -66,7 +67,7 @@ export const rawJobOf = (item: Item, order: Order): JobInput => ({
 	prompt: withoutPlaces(
 		[beginsWithTitle(item) ? "" : item.title, item.text, order.args ?? ""].filter((part) => part.trim() !== "").join("\n\n"),
 	),
-	...(order.env === undefined ? {} : { env: order.env }),
+	...given({ env: order.env }),
 	...order.fields,
 	...said(order),
 	raw: true,
@@ -94,15 +95,10 @@ export const itemFields = (item: Item): JobInput => ({
 	...(item.owner === null ? {} : { owner: item.owner }),
 });
 
-function shared(item: Item | null, { repo, batch, cwd, lane }: Order): JobInput {
-	return {
-		...(lane === undefined ? {} : { lane }),
-		...(item === null ? {} : itemFields(item)),
-		...(repo === null ? {} : { repo }),
-		...(batch === null ? {} : { batch }),
-		...(cwd === undefined ? {} : { cwd }),
-	};
-}
+const shared = (item: Item | null, { repo, batch, cwd, lane }: Order): JobInput => ({
+	...(item === null ? {} : itemFields(item)),
+	...given({ lane, repo: repo ?? undefined, batch: batch ?? undefined, cwd }),
+});
 
 function builtIn(item: Item | null, { repo, batch, args, fields }: Order): Partial<Record<BuiltIn, string>> {
 	const built: Partial<Record<BuiltIn, string | null | undefined>> = {

@@ -7,7 +7,7 @@ import { LineCounter } from "yaml";
 import type { RecipeView, RepoRecipes } from "../contracts/intake.ts";
 import { SluiceError } from "../core/errors.ts";
 import * as check from "../core/input/check.ts";
-import { nearest } from "../core/input/nearest.ts";
+import { suggest } from "../core/input/nearest.ts";
 import { type Recipe, readRecipe } from "../core/recipes/recipe.ts";
 import { SHIPPED } from "../core/recipes/shipped.ts";
 import { readPlainFileNow } from "../host/plain-file.ts";
@@ -55,10 +55,9 @@ export function openRecipeBook(home: string, repo: (name: string) => RepoRecipes
 		const ignored = problem(of, name);
 		if (ignored !== null) throw new SluiceError("not_found", `there is no recipe ${check.shown(name)}: ${ignored}`, { field: "recipe" });
 		const names = [...new Set([...all.keys(), ...Object.keys(SHIPPED)])];
-		const guess = nearest(name, names);
 		throw new SluiceError("not_found", `there is no recipe ${check.shown(name)}`, {
 			field: "recipe",
-			hint: guess ? `did you mean "${guess}"?` : `known: ${names.join(", ")}`,
+			hint: suggest(name, names, `known: ${names.join(", ")}`),
 		});
 	}
 

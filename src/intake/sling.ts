@@ -9,7 +9,8 @@ import type { PlannedJob, SlingInput, SlingSkip, Slung } from "../contracts/inta
 import type { Scheduler } from "../contracts/scheduler.ts";
 import type { Item } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
-import { nearest } from "../core/input/nearest.ts";
+import { given } from "../core/given.ts";
+import { nearest, suggest } from "../core/input/nearest.ts";
 import type { JobInput } from "../core/job.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
 import { jobsOf, labelOf, type Order, rawJobOf } from "./jobs.ts";
@@ -180,14 +181,11 @@ function wordsOf(input: SlingInput, repos: Repos): Words {
 
 function mustBeRepo(name: string, repos: Repos): string {
 	if (Object.hasOwn(repos, name)) return name;
-	const guess = nearest(name, Object.keys(repos));
-	const known =
-		Object.keys(repos).length === 0
-			? `none is configured; sluice repo add FOLDER --name ${name}`
-			: `known: ${Object.keys(repos).join(", ")}`;
+	const names = Object.keys(repos);
+	const known = names.length === 0 ? `none is configured; sluice repo add FOLDER --name ${name}` : `known: ${names.join(", ")}`;
 	throw new SluiceError("not_found", `repo: there is no repo "${name}"`, {
 		field: "repo",
-		hint: guess ? `did you mean "${guess}"?` : known,
+		hint: suggest(name, names, known),
 	});
 }
 
@@ -277,19 +275,13 @@ export function orderOf(
 	const usual = parts.usual(item.source);
 	const lane = usual.lane ?? item.flow;
 	const path = repo === null ? null : (parts.repos()[repo]?.path ?? null);
+	const { account, priority, merge, base_branch, mode, parent, args, env } = input;
 	const fields: JobInput = {
 		trigger: "sling",
-		...(input.lane === undefined ? {} : { lane: input.lane }),
-		...(input.account === undefined ? {} : { account: input.account }),
-		...(input.priority === undefined ? {} : { priority: input.priority }),
-		...(input.merge === undefined ? {} : { merge: input.merge }),
-		...(input.base_branch === undefined ? {} : { base_branch: input.base_branch }),
+		...given({ lane: input.lane, account, priority, merge, base_branch, mode, parent }),
 		...(input.no_merge ? { no_merge: true } : {}),
 		...(input.owned ? { owned: true } : {}),
-		...(input.mode === undefined ? {} : { mode: input.mode }),
-		...(input.parent === undefined ? {} : { parent: input.parent }),
 	};
-	const agent = input.agent ?? usual.agent ?? undefined;
 	return {
 		repo,
 		tag,
@@ -299,9 +291,7 @@ export function orderOf(
 		...(lane === null ? {} : { lane }),
 		// A bead without a repo is worked on where its database is, wherever it was slung from.
 		cwd: path ?? (usual.prefixed ? usual.root : (input.cwd ?? usual.root)),
-		...(agent === undefined ? {} : { agent }),
-		...(input.args === undefined ? {} : { args: input.args }),
-		...(input.env === undefined ? {} : { env: input.env }),
+		...given({ agent: input.agent ?? usual.agent ?? undefined, args, env }),
 	};
 }
 

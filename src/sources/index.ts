@@ -3,7 +3,7 @@
 import type { Clock, Facts, Host, ItemFact } from "../contracts/host.ts";
 import { factOf, type Item, type Source, type SourceSettings } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
-import { nearest } from "../core/input/nearest.ts";
+import { suggest } from "../core/input/nearest.ts";
 import { openBd } from "./beads/bd.ts";
 import { type BeadsSource, openBeads } from "./beads/index.ts";
 import { openCards } from "./cards/index.ts";
@@ -55,12 +55,11 @@ export function openSources(parts: SourceParts): Sources {
 	const get = (name: string): Source => {
 		const found = open.get(name)?.source;
 		if (found) return found;
-		const guess = nearest(name, [...open.keys()]);
 		const known =
 			open.size === 0 ? "none is configured; add it under sources in the configuration" : `known: ${[...open.keys()].join(", ")}`;
 		throw new SluiceError("not_found", `there is no source "${name}"`, {
 			field: "source",
-			hint: guess ? `did you mean "${guess}"?` : known,
+			hint: suggest(name, [...open.keys()], known),
 		});
 	};
 

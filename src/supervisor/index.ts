@@ -36,7 +36,7 @@ import { createWaiters } from "./waiters.ts";
 
 export type { AgentProgress } from "./agent.ts";
 export { type ProgramFound, STEPS, type StartStep, type SupervisorDeps } from "./context.ts";
-export type { LogPart, LogRange } from "./logs/logs.ts";
+export type { LogPart } from "./logs/logs.ts";
 export { SETTINGS, type SupervisorSettings } from "./settings.ts";
 
 export type Supervisor = {

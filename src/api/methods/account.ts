@@ -1,11 +1,11 @@
 // Methods of accounts: which are open, limited or closed, and why; slots for API calls.
 
 import type { AccountView } from "../../contracts/scheduler.ts";
-import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { given } from "../../core/given.ts";
 import { type At, doc, type Handlers } from "../call.ts";
 import { maybeTime, reasonDocument } from "../documents.ts";
 import type { AccountDocument } from "../protocol/account.ts";
+import { noSuch } from "./known.ts";
 
 const documentOf = (view: AccountView): AccountDocument => ({
 	...view,
@@ -42,11 +42,7 @@ async function account(name: string, at: At): Promise<AccountDocument> {
 	if (found) return found;
 	const names = ["default", ...at.context.scheduler.config().agents, ...all.map((one) => one.name)];
 	if (names.includes(name)) return { name, ...OPEN };
-	const guess = nearest(name, names);
-	throw new SluiceError("not_found", `name: there is no account "${name}"`, {
-		field: "name",
-		hint: guess ? `did you mean "${guess}"?` : `known: ${names.join(", ")}`,
-	});
+	throw noSuch("account", name, names, `known: ${names.join(", ")}`);
 }
 
 /** A run can only act in its own name. */
@@ -65,11 +61,7 @@ export const accountMethods: Handlers<"account"> = {
 	},
 	"account.limit": async ({ name, until, retry_after_ms, closed }, at) => {
 		await account(name, at);
-		const report = {
-			...(until === undefined ? {} : { until: until as number }),
-			...(retry_after_ms === undefined ? {} : { retry_after_ms: retry_after_ms as number }),
-			...(closed === undefined ? {} : { closed }),
-		};
+		const report = given({ until: until as number | undefined, retry_after_ms: retry_after_ms as number | undefined, closed });
 		await at.context.scheduler.limit(name, report, { by: at.by });
 		return doc({ account: await account(name, at) });
 	},

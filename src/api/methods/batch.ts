@@ -1,13 +1,12 @@
 // Methods of batches: their progress, and actions on all of their jobs.
 
 import type { BatchView, JobView } from "../../contracts/scheduler.ts";
-import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/input/nearest.ts";
 import { isTerminal } from "../../core/job.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
 import { batchEtas } from "../documents/eta.ts";
 import type { BatchDocument } from "../protocol/batch.ts";
 import { costOf } from "./budget.ts";
+import { noSuch } from "./known.ts";
 
 const PAGE = 1000;
 /** Jobs retried in one transaction: more would delay other callers. */
@@ -57,14 +56,8 @@ async function mustKnow(name: string, { context }: At): Promise<BatchView> {
 	const all = await context.scheduler.batches();
 	const found = all.find((one) => one.name === name);
 	if (found) return found;
-	const guess = nearest(
-		name,
-		all.map((one) => one.name),
-	);
-	throw new SluiceError("not_found", `name: there is no batch "${name}"`, {
-		field: "name",
-		hint: guess ? `did you mean "${guess}"?` : "sluice batch list --all shows the batches that exist",
-	});
+	const names = all.map((one) => one.name);
+	throw noSuch("batch", name, names, "sluice batch list --all shows the batches that exist");
 }
 
 export const batchMethods: Handlers<"batch"> = {

@@ -2,6 +2,7 @@
 
 import type { BudgetView, JobView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import { type At, demand, doc, type Handlers } from "../call.ts";
 import { maybeTime } from "../documents.ts";
 import type { BudgetDocument, COST_GROUPS, CostDocument } from "../protocol/budget.ts";
@@ -29,7 +30,7 @@ export function costOf(name: string | null, jobs: readonly JobView[]): CostDocum
 
 async function report(per: Group, { batch, owner, repo }: Only, { context }: At): Promise<CostDocument[]> {
 	const groups = new Map<string | null, JobView[]>();
-	const filter = { all: true, limit: PAGE, ...(batch === undefined ? {} : { batch }), ...(repo === undefined ? {} : { repo }) };
+	const filter = { all: true, limit: PAGE, ...given({ batch, repo }) };
 	for (let after = 0; ; ) {
 		const some = await context.scheduler.list({ ...filter, after });
 		for (const job of some) {
@@ -52,13 +53,7 @@ async function report(per: Group, { batch, owner, repo }: Only, { context }: At)
 export const budgetMethods: Handlers<"budget"> = {
 	"budget.list": async ({ subject }, { context }) => doc({ budgets: (await context.scheduler.ledgers(subject)).map(budgetDocument) }),
 	"budget.grant": async ({ subject, dim, limit, window, warn_at, on_breach, reserve }, { context, by }) => {
-		const grant = {
-			limit,
-			...(window === undefined ? {} : { window }),
-			...(warn_at === undefined ? {} : { warn_at }),
-			...(on_breach === undefined ? {} : { on_breach }),
-			...(reserve === undefined ? {} : { reserve }),
-		};
+		const grant = { limit, ...given({ window, warn_at, on_breach, reserve }) };
 		return doc({ budget: budgetDocument(await context.scheduler.grant(subject, dim, grant, { by })) });
 	},
 	"budget.report": async ({ per = "batch", batch, owner, repo, subject, dim, amount }, at) => {

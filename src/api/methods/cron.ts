@@ -1,33 +1,25 @@
 // Methods of triggers. Triggers are configuration: adding and removing changes that, and the daemon follows.
 
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/input/nearest.ts";
 import { doc, type Handlers } from "../call.ts";
 import type { Context, TriggerInfo } from "../context.ts";
-import { rfc3339 } from "../documents.ts";
+import { maybeTime, rfc3339 } from "../documents.ts";
 import type { TriggerDocument } from "../protocol/cron.ts";
 import { maskedDeep } from "../secrets.ts";
-
-const time = (ms: number | null) => (ms === null ? null : rfc3339(ms));
+import { noSuch } from "./known.ts";
 
 function triggerDocument(info: TriggerInfo, context: Context): TriggerDocument {
 	const { since, slot, fired_at, next_at, add, ...rest } = info;
 	const shown = maskedDeep(add, { names: context.config.settings().secrets }) as TriggerInfo["add"];
-	return { ...rest, since: rfc3339(since), slot: time(slot), fired_at: time(fired_at), next_at: time(next_at), add: shown };
+	return { ...rest, since: rfc3339(since), slot: maybeTime(slot), fired_at: maybeTime(fired_at), next_at: maybeTime(next_at), add: shown };
 }
 
 async function find(context: Context, name: string): Promise<TriggerInfo> {
 	const all = await context.triggers.list();
 	const found = [name, `cron:${name}`, `watch:${name}`].flatMap((one) => all.find((info) => info.name === one) ?? [])[0];
 	if (found) return found;
-	const guess = nearest(
-		name,
-		all.flatMap((info) => [info.name, info.name.slice(info.name.indexOf(":") + 1)]),
-	);
-	throw new SluiceError("not_found", `name: there is no trigger "${name}"`, {
-		field: "name",
-		hint: guess ? `did you mean "${guess}"?` : "cron list shows those that there are",
-	});
+	const names = all.flatMap((info) => [info.name, info.name.slice(info.name.indexOf(":") + 1)]);
+	throw noSuch("trigger", name, names, "cron list shows those that there are");
 }
 
 export const cronMethods: Handlers<"cron"> = {

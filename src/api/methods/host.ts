@@ -1,7 +1,8 @@
 // The methods of hosts.
 
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { given } from "../../core/given.ts";
+import { suggest } from "../../core/input/nearest.ts";
 import { doc, type Handlers, shownAll } from "../call.ts";
 import { hostDocument } from "../documents/status.ts";
 
@@ -12,16 +13,12 @@ export const hostMethods: Handlers<"host"> = {
 	"host.show": async ({ name }, at) => {
 		const hosts = await at.context.scheduler.hosts();
 		const host = hosts.find((one) => one.name === name);
-		if (!host) {
-			const guess = nearest(
-				name,
-				hosts.map((one) => one.name),
-			);
+		const names = hosts.map((one) => one.name);
+		if (!host)
 			throw new SluiceError("not_found", `there is no host ${JSON.stringify(name)}`, {
 				field: "name",
-				hint: guess ? `did you mean "${guess}"?` : "sluice host list shows those that there are",
+				hint: suggest(name, names, "sluice host list shows those that there are"),
 			});
-		}
 		const running = await at.context.scheduler.list({ status: ["running"], limit: PAGE });
 		return doc({
 			host: hostDocument(host),
@@ -32,11 +29,7 @@ export const hostMethods: Handlers<"host"> = {
 		});
 	},
 	"host.drain": async ({ name, stop, reason }, { context, by }) => {
-		const { host, stopping } = await context.scheduler.drain(name, {
-			by,
-			...(stop ? { stop } : {}),
-			...(reason === undefined ? {} : { reason }),
-		});
+		const { host, stopping } = await context.scheduler.drain(name, { by, ...given({ stop: stop || undefined, reason }) });
 		return doc({ host: hostDocument(host), stopping });
 	},
 	"host.undrain": async ({ name }, { context, by }) => doc({ host: hostDocument(await context.scheduler.undrain(name, { by })) }),

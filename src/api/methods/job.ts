@@ -5,6 +5,7 @@ import type { Claimed, Manifest, RunEnd } from "../../contracts/scheduler.ts";
 import { type Granted, grantProblem, widest } from "../../core/agents/permissions/allowing.ts";
 import { callsOf } from "../../core/agents/permissions/denied.ts";
 import { SluiceError } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import type { JobInput } from "../../core/job.ts";
 import type { RunBounds } from "../../core/trust/run-bounds.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
@@ -115,7 +116,7 @@ export const jobMethods: Handlers<"job"> = {
 		if (refs.length === 0) throw new SluiceError("invalid", "id: is missing", { field: "id", hint: "name the job, or several as ids" });
 		const jobs = await Promise.all(refs.map((ref) => resolve(context, ref)));
 		// For a single job a refusal is the caller's error; for one of several it is part of the answer.
-		return doc(await context.scheduler.cancelAll(jobs, { by, subtree: subtree === true, ...(reason === undefined ? {} : { reason }) }));
+		return doc(await context.scheduler.cancelAll(jobs, { by, subtree: subtree === true, ...given({ reason }) }));
 	},
 	"job.retry": async ({ id }, { context, by }) => {
 		await context.work.lookForBusy();
@@ -145,13 +146,7 @@ export const jobMethods: Handlers<"job"> = {
 		}),
 
 	"job.claim": async ({ worker, max, lanes }, at) => {
-		const wanted = {
-			worker,
-			kinds: ["payload" as const],
-			...(max === undefined ? {} : { max }),
-			...(lanes === undefined ? {} : { lanes }),
-		};
-		const claimed = await at.context.scheduler.claim(wanted);
+		const claimed = await at.context.scheduler.claim({ worker, kinds: ["payload"], ...given({ max, lanes }) });
 		return doc({ claimed: await Promise.all(claimed.map((one) => claimedDocument(one, at))) });
 	},
 	"job.complete": async ({ job, by: _by, ...rest }, { context }) =>
@@ -202,9 +197,7 @@ async function withRecipes(manifest: Manifest, { context }: At): Promise<{ manif
 		const whole = { ...manifest.defaults, ...job };
 		const byRecipe = whole.recipe !== undefined;
 		const { item, source } = whole;
-		const made = await context.intake.expand(
-			byRecipe ? whole : { ...(item === undefined ? {} : { item }), ...(source === undefined ? {} : { source }) },
-		);
+		const made = await context.intake.expand(byRecipe ? whole : given({ item, source }));
 		flows.push(...(made.flows ?? []));
 		for (const warning of made.warnings) warnings.add(warning);
 		const [only = {}, ...more] = made.jobs;

@@ -1,23 +1,18 @@
 // Names that callers filter by: a misspelt one is refused, because it would find nothing.
 
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { suggest } from "../../core/input/nearest.ts";
 import type { Context } from "../context.ts";
+
+/** The refusal of a name that is not there: it suggests the nearest name, else `otherwise`. */
+export const noSuch = (what: string, name: string, all: readonly string[], otherwise: string, field = "name"): SluiceError =>
+	new SluiceError("not_found", `${field}: there is no ${what} "${name}"`, { field, hint: suggest(name, all, otherwise) });
 
 export function mustBeKnown(what: "lane" | "repo" | "agent" | "batch", name: string | undefined, all: readonly string[]): void {
 	if (name === undefined || all.includes(name)) return;
-	const guess = nearest(name, all);
-	const few = all.length > 0 && all.length <= 20;
-	throw new SluiceError("not_found", `${what}: there is no ${what} "${name}"`, {
-		field: what,
-		hint: guess
-			? `did you mean "${guess}"?`
-			: few
-				? `known: ${all.join(", ")}`
-				: all.length > 0
-					? `sluice ${what} list shows them`
-					: `there ${what === "batch" ? "are no batches" : `are no ${what}s`} yet`,
-	});
+	const none = `there are no ${what === "batch" ? "batches" : `${what}s`} yet`;
+	const otherwise = all.length === 0 ? none : all.length <= 20 ? `known: ${all.join(", ")}` : `sluice ${what} list shows them`;
+	throw noSuch(what, name, all, otherwise, what);
 }
 
 /** For filters of jobs: a lane or repo may be gone from the settings while it still has jobs. */

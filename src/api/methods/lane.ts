@@ -2,9 +2,9 @@
 
 import { type Config, laneOf } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/input/nearest.ts";
 import { type At, doc, type Handlers } from "../call.ts";
 import type { LaneDocument } from "../protocol/lane.ts";
+import { noSuch } from "./known.ts";
 
 export const laneMethods: Handlers<"lane"> = {
 	"lane.list": async (_params, { context }) => {
@@ -21,13 +21,7 @@ export const laneMethods: Handlers<"lane"> = {
 	},
 	"lane.remove": async ({ name }, { context, by }) => {
 		const { lanes } = context.scheduler.config();
-		if (!Object.hasOwn(lanes, name)) {
-			const guess = nearest(name, Object.keys(lanes));
-			throw new SluiceError("not_found", `name: there is no lane "${name}"`, {
-				field: "name",
-				hint: guess ? `did you mean "${guess}"?` : "sluice lane list shows them",
-			});
-		}
+		if (!Object.hasOwn(lanes, name)) throw noSuch("lane", name, Object.keys(lanes), "sluice lane list shows them");
 		const open = await context.scheduler.list({ lane: name, limit: 5 });
 		if (open.length > 0)
 			throw new SluiceError("conflict", `jobs of lane ${name} have not ended: ${open.map(({ id }) => id).join(", ")}`, {

@@ -2,25 +2,18 @@
 
 import type { PauseScope } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import { isMergeStuck } from "../../core/job.ts";
 import { demand, doc, type Handlers } from "../call.ts";
 import { type Context, frozenIn } from "../context.ts";
 import { forecastDocument } from "../documents/forecast.ts";
 import { type StatusDocument, statusDocument } from "../documents/status.ts";
 import { rfc3339 } from "../documents.ts";
-import { PROTOCOL } from "../protocol.ts";
+import { type Params, PROTOCOL } from "../protocol.ts";
 import { mustBeKnown } from "./known.ts";
 
-type Given = { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined; account?: string | undefined };
-
-function scopeOf({ lane, repo, batch, account }: Given): PauseScope {
-	return {
-		...(lane === undefined ? {} : { lane }),
-		...(repo === undefined ? {} : { repo }),
-		...(batch === undefined ? {} : { batch }),
-		...(account === undefined ? {} : { account }),
-	};
-}
+const scopeOf = ({ lane, repo, batch, account }: Params<"scheduler.pause"> | Params<"scheduler.resume">): PauseScope =>
+	given({ lane, repo, batch, account });
 
 const DAY_MS = 86_400_000;
 const named = (scope: PauseScope): string =>
@@ -79,37 +72,32 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		forecastDocument(
 			await context.scheduler.forecast({
 				frozen: frozenIn(context),
-				...(max_concurrent === undefined ? {} : { max_concurrent }),
-				...(lanes === undefined ? {} : { lanes }),
-				...(batch === undefined ? {} : { batch }),
+				...given({ max_concurrent, lanes, batch }),
 			}),
 		),
-	"scheduler.pause": async ({ reason, freeze, until, ...given }, { context, by }) => {
+	"scheduler.pause": async ({ reason, freeze, until, ...place }, { context, by }) => {
 		const { lanes, repos } = context.scheduler.config();
 		// A pause of a misspelt name would hold nothing. Batches and accounts may be created after their pause.
-		mustBeKnown("lane", given.lane, Object.keys(lanes));
-		mustBeKnown("repo", given.repo, Object.keys(repos));
-		const scope = scopeOf(given);
-		const more = { ...(reason === undefined ? {} : { reason }), ...(until === undefined ? {} : { until: until as number }) };
-		await context.scheduler.pause(scope, { by, ...more });
+		mustBeKnown("lane", place.lane, Object.keys(lanes));
+		mustBeKnown("repo", place.repo, Object.keys(repos));
+		const scope = scopeOf(place);
+		await context.scheduler.pause(scope, { by, ...given({ reason, until: until as number | undefined }) });
 		if (freeze) await context.supervisor.freeze(scope);
 		const { kernel } = await context.scheduler.status();
 		return doc({ scope: named(scope), paused: true, frozen: freeze === true, kernel });
 	},
-	"scheduler.resume": async ({ agent, ...given }, { context, by }) => {
-		const scope = scopeOf(given);
+	"scheduler.resume": async ({ agent, ...place }, { context, by }) => {
+		const scope = scopeOf(place);
 		const before = await pausesOf(context);
 		if (agent !== undefined) return doc({ ...(await resumeAgent(agent, scope, context, by)), was_paused: false, still_paused: before });
 		await context.scheduler.resume(scope, { by });
 		await context.supervisor.thaw(scope);
-		const { repo } = given;
+		const { repo } = place;
 		const breaker_closed = repo !== undefined && (await context.scheduler.closeBreaker({ repo }, { by }));
 		const was_paused = before.includes(named(scope));
 		return doc({ scope: named(scope), paused: false, breaker_closed, was_paused, still_paused: await pausesOf(context) });
 	},
-	"scheduler.clear": async ({ item }, { context, by }) => {
-		return doc(await context.scheduler.clear({ by, ...(item === undefined ? {} : { item }) }));
-	},
+	"scheduler.clear": async ({ item }, { context, by }) => doc(await context.scheduler.clear({ by, ...given({ item }) })),
 	"scheduler.gc": async ({ days = 7 }, { context }) => {
 		const before = context.clock.now() - days * DAY_MS;
 		const report = await context.scheduler.gc({ days });

@@ -1,6 +1,6 @@
 // Parses a command line to a call, driven by the commands' descriptions. Every error names what is wrong and the nearest right word.
 
-import { nearest } from "../../core/input/nearest.ts";
+import { nearest, suggest } from "../../core/input/nearest.ts";
 import { type ArgSpec, Call, type CommandSpec, GLOBAL_OPTIONS, type OptionSpec, type Value } from "../command.ts";
 import { usage } from "../failure.ts";
 import { shellWord } from "../printing/job-lines.ts";
@@ -142,13 +142,7 @@ function readOptions(
 }
 
 function take(options: Map<string, Value>, option: OptionSpec, value: string): void {
-	if (option.choices && !option.choices.includes(value)) {
-		const guess = nearest(value, option.choices);
-		throw usage(
-			`--${option.name} must be one of ${option.choices.join(", ")}, not ${JSON.stringify(value)}`,
-			guess && `did you mean "${guess}"?`,
-		);
-	}
+	if (option.choices && !option.choices.includes(value)) throw notOne(`--${option.name}`, option.choices, value);
 	if (option.type === "list") {
 		const before = options.get(option.name);
 		options.set(option.name, [...(typeof before === "object" ? before : []), value]);
@@ -161,6 +155,9 @@ function take(options: Map<string, Value>, option: OptionSpec, value: string): v
 	} else options.set(option.name, value);
 }
 
+const notOne = (name: string, words: readonly string[], given: string) =>
+	usage(`${name} must be one of ${words.join(", ")}, not ${JSON.stringify(given)}`, suggest(given, words, undefined));
+
 function readArgs(command: CommandSpec, words: readonly string[]): Map<string, readonly string[]> {
 	const args = new Map<string, readonly string[]>();
 	let at = 0;
@@ -169,13 +166,7 @@ function readArgs(command: CommandSpec, words: readonly string[]): Map<string, r
 		const taken = arg.take === "one" || arg.take === "optional" ? left.slice(0, 1) : left;
 		if (taken.length === 0 && (arg.take === "one" || arg.take === "many")) throw usage(missing(command, arg), usageLine(command));
 		const word = taken.find((one) => Array.isArray(arg.completes) && !arg.completes.includes(one));
-		if (word !== undefined && Array.isArray(arg.completes)) {
-			const guess = nearest(word, arg.completes);
-			throw usage(
-				`${arg.name} must be one of ${arg.completes.join(", ")}, not ${JSON.stringify(word)}`,
-				guess && `did you mean "${guess}"?`,
-			);
-		}
+		if (word !== undefined && Array.isArray(arg.completes)) throw notOne(arg.name, arg.completes, word);
 		if (!arg.verbatim && taken.some((word) => word === "")) throw usage(`${arg.name} is empty`, usageLine(command));
 		args.set(arg.name, taken);
 		at += taken.length;

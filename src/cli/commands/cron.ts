@@ -1,9 +1,10 @@
 // sluice cron: triggers by time, and by files that change.
 
 import type { TriggerDocument } from "../../api/protocol/cron.ts";
+import { given } from "../../core/given.ts";
 import type { JobInput } from "../../core/job.ts";
 import { chosen } from "../caller/environment.ts";
-import { byVerb, type Call, given } from "../command.ts";
+import { byVerb, type Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { absolutePath, answer, type Io } from "../io.ts";
 import { pairs, plain } from "../printing/print.ts";

@@ -2,7 +2,8 @@
 
 import type { MethodName, Params, Result } from "../../api/protocol.ts";
 import type { AgentState, EnqueueParams } from "../../contracts/scheduler.ts";
-import { byVerb, type Call, type CommandRun, given } from "../command.ts";
+import { given } from "../../core/given.ts";
+import { byVerb, type Call, type CommandRun } from "../command.ts";
 import { usage } from "../failure.ts";
 import { absolutePath, answer, type Io } from "../io.ts";
 import { entryLines, entryWords, ledgerLines } from "../printing/kernel-lines.ts";

@@ -39,7 +39,7 @@ export type Queue = {
 
 /** Epoch ms. */
 export type Percentiles = { p50: number; p90: number };
-export type JobForecast = Pick<QueuedJob, "id" | "name" | "status" | "lane" | "batch"> & {
+type JobForecast = Pick<QueuedJob, "id" | "name" | "status" | "lane" | "batch"> & {
 	start: Percentiles | null;
 	end: Percentiles | null;
 	basis: Basis | null;
@@ -48,7 +48,7 @@ export type JobForecast = Pick<QueuedJob, "id" | "name" | "status" | "lane" | "b
 };
 type BatchForecast = { name: string; jobs: number; stuck: number; end: Percentiles | null };
 type Step = { job: number; because: string; start: number; end: number };
-export type CapForecast = { cap: string; limit: number; waiting_ms: number };
+type CapForecast = { cap: string; limit: number; waiting_ms: number };
 export type Forecast = {
 	now: number;
 	/** Number of past runs that it is based on. */

@@ -1,5 +1,15 @@
 // "Did you mean": the known word that is closest to a mistyped one.
 
+/** The hint of an error about a word that is not known: the nearest one, else `otherwise`. */
+export function suggest<Otherwise extends string | undefined>(
+	word: string,
+	known: readonly string[],
+	otherwise: Otherwise,
+): string | Otherwise {
+	const guess = nearest(word, known);
+	return guess === undefined ? otherwise : `did you mean "${guess}"?`;
+}
+
 export function nearest(word: string, known: readonly string[]): string | undefined {
 	let best: string | undefined;
 	if (word.length > 64) return undefined;

@@ -2,7 +2,7 @@
 
 import { type Git, GitError, headOf } from "../../contracts/git.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { suggest } from "../../core/input/nearest.ts";
 
 const SHOWN = 20;
 
@@ -15,11 +15,10 @@ export const branchCheck =
 		try {
 			if ((await headOf(git, path, branch)) !== null) return;
 			const names = (await git.ask(path, ["for-each-ref", "--format=%(refname:short)", "refs/heads"])).split("\n").filter(Boolean);
-			const guess = nearest(branch, names);
 			const known = names.length === 0 ? "it has no branch yet" : `known: ${names.slice(0, SHOWN).join(", ")}`;
 			throw new SluiceError("not_found", `base_branch: repo ${repo} has no branch ${JSON.stringify(branch)}`, {
 				field: "base_branch",
-				hint: guess ? `did you mean "${guess}"?` : known,
+				hint: suggest(branch, names, known),
 			});
 		} catch (error) {
 			// A repo that cannot be read is reported when a job starts there; a name that git does not accept is refused by the job's own check.

@@ -11,7 +11,7 @@ import type { WorktreeView } from "../../contracts/workspace.ts";
 import type { Config } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { suggest } from "../../core/input/nearest.ts";
 import { nameOfUrl, urlFault, withoutCredentials } from "../../core/text/repo-url.ts";
 import { REPO_FILE } from "../../core/trust/repo-files.ts";
 import { busyWith } from "../../host/facts/repo-facts.ts";
@@ -99,10 +99,9 @@ export function createRepos(parts: RepoParts): RepoHandle {
 	function known(name: string): WholeRepo {
 		const found = settingsOf(config, name);
 		if (found) return found;
-		const guess = nearest(name, names());
 		throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, {
 			field: "name",
-			hint: guess ? `did you mean "${guess}"?` : "sluice repo add registers one",
+			hint: suggest(name, names(), "sluice repo add registers one"),
 		});
 	}
 

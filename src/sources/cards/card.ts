@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { AGENT_STATUSES, type AgentStatus, type Item } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { suggest } from "../../core/input/nearest.ts";
 import { isOneOf } from "../../core/text/one-of.ts";
 import { type CardText, oneLine, titleOf, withoutHistory } from "./front-matter.ts";
 
@@ -75,10 +75,9 @@ function flag(fields: Record<string, unknown>, key: string): boolean {
 function statusOf(word: string): AgentStatus | "" {
 	const status = word === "cancelled" ? "canceled" : word;
 	if (status === "" || isOneOf(status, AGENT_STATUSES)) return status;
-	const guess = nearest(status, AGENT_STATUSES);
 	throw new SluiceError("invalid", `agent_status: must be one of ${AGENT_STATUSES.join(", ")}, not ${check.shown(word)}`, {
 		field: "agent_status",
-		hint: guess && `did you mean "${guess}"?`,
+		hint: suggest(status, AGENT_STATUSES, undefined),
 	});
 }
 

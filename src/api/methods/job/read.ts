@@ -2,6 +2,7 @@
 
 import type { JobView, Scheduler } from "../../../contracts/scheduler.ts";
 import { SluiceError } from "../../../core/errors.ts";
+import { given } from "../../../core/given.ts";
 import { graphDocument, graphText } from "../../../core/graph/text.ts";
 import { isTerminal } from "../../../core/job.ts";
 import { type At, doc, type Handlers, resolve, shown, shownAll } from "../../call.ts";
@@ -56,8 +57,7 @@ export const jobReads: Pick<Handlers<"job">, Looks> = {
 		const graph = await context.scheduler.graph({
 			max_depth,
 			all: all === true,
-			...(job === undefined ? {} : { job: await resolve(context, job) }),
-			...(batch === undefined ? {} : { batch }),
+			...given({ job: job === undefined ? undefined : await resolve(context, job), batch }),
 		});
 		return doc(
 			format === "json"
@@ -145,13 +145,7 @@ async function logs({ id, run, stream = "both", offset, tail, limit, wait_ms = 0
 	let last = view.attempt;
 	const why = exit_kind === "launch_failed" && last_failure ? `it could not be started: ${last_failure}` : null;
 	const until = clock.monotonic() + wait_ms;
-	const options = {
-		stream,
-		...(run === undefined ? {} : { attempt: run }),
-		...(offset === undefined ? {} : { offset }),
-		...(tail === undefined ? {} : { tail }),
-		...(limit === undefined ? {} : { limit }),
-	};
+	const options = { stream, ...given({ attempt: run, offset, tail, limit }) };
 	/** Reads here or on the host that has the run; an earlier attempt on this host only if there is no other. */
 	const read = async (): Promise<(LogPiece & { run: string }) | null> => {
 		// Lets pending file notifications, which give the order of writes, arrive first.

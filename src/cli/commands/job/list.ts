@@ -3,8 +3,9 @@
 import type { StatusDocument } from "../../../api/documents/status.ts";
 import type { Params } from "../../../api/protocol.ts";
 import type { ReadyEntry } from "../../../contracts/scheduler.ts";
+import { given } from "../../../core/given.ts";
 import { fieldHint, JOB_FIELDS } from "../../../core/job-fields.ts";
-import { type Call, given } from "../../command.ts";
+import type { Call } from "../../command.ts";
 import { STATUSES } from "../../command-line/shared-options.ts";
 import { usage } from "../../failure.ts";
 import { answer, type Io, settingOf } from "../../io.ts";
