@@ -3,7 +3,8 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { isWaiting } from "../../src/core/job.ts";
+import type { JobRow } from "../../src/contracts/store.ts";
+import { isWaiting, type Status } from "../../src/core/job.ts";
 import { INPUT_KEYS } from "../../src/core/schema/job.ts";
 import { type AddResult, type JobInput, type JobView, SluiceError } from "../../src/index.ts";
 import { unpack } from "../../src/stores/sql/document.ts";
@@ -45,7 +46,7 @@ const shorten = (value: unknown): unknown =>
 					: one,
 		),
 	);
-type Row = { doc: string; id: number; line: string; bucket: number; status: string; lane: string; due_at: number | null };
+type Row = { doc: string; id: number; line: JobRow["line"]; bucket: number; status: Status; lane: string; due_at: number | null };
 const asRead = ({ doc, id, line, bucket, status, lane, due_at }: Row) => unpack([doc, id, line, bucket, status, lane, due_at]);
 function pickShown(document: object): Record<string, unknown> {
 	return Object.fromEntries(

@@ -1,12 +1,12 @@
 // A PostgreSQL database as source or target of a move. It uses one connection and one transaction and keeps no session state, so it works through a pooler.
 
-import { SluiceError } from "../../core/errors.ts";
+import { codeOf, SluiceError } from "../../core/errors.ts";
 import { type Address, addressOf, type Connection, connect, Lost } from "../postgres/connection.ts";
 import { translate } from "../postgres/dialect.ts";
 import { channelOf, LEADER_LOCK } from "../postgres/listener.ts";
 import { checkVersion, prepareSchema, versionIn } from "../postgres/prepare.ts";
 import { settle } from "../postgres/settle.ts";
-import type { End, MovedCell, MovedRow } from "./tables.ts";
+import type { End, MovedRow } from "./tables.ts";
 
 /** Committing a whole store may take long. */
 const PATIENCE_MS = 120_000;
@@ -74,7 +74,7 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 				await connection.script(settle(schema));
 				return "locked";
 			} catch (error) {
-				if ((error as { code?: unknown }).code === "55P03") return "busy";
+				if (codeOf(error) === "55P03") return "busy";
 				throw plainly(error, address);
 			}
 		},
@@ -85,7 +85,7 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 		},
 		async append({ name, columns }, rows) {
 			const names = Object.keys(columns);
-			const arrays = names.map((_, index) => rows.map((row) => row[index] as MovedCell));
+			const arrays = names.map((_, index) => rows.map((row) => row[index] ?? null));
 			const types = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
 			await run(`INSERT INTO "${schema}".${name} (${names.join(", ")}) SELECT * FROM unnest(${types.join(", ")})`, arrays);
 		},
@@ -130,7 +130,7 @@ function plainly(error: unknown, { display }: Address): Error {
 			hint: "is PostgreSQL up, and the address right? Nothing was moved",
 			cause: error,
 		});
-	if ((error as { code?: unknown }).code === "22021")
+	if (codeOf(error) === "22021")
 		return new SluiceError("store", `${display} takes no text with the character NUL`, { hint: "nothing was moved", cause: error });
 	return error instanceof Error ? error : new Error(String(error));
 }

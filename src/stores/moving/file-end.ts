@@ -72,7 +72,7 @@ function fileEnd(
 			return "locked";
 		},
 		now: async () => now(),
-		select: async (sql, params = []) => guarded(() => prepare(sql).all(...params) as MovedRow[]),
+		select: async (sql, params = []) => guarded(() => prepare(sql).all<MovedRow>(...params)),
 		append: async (table: Table, rows) =>
 			guarded(() => {
 				const names = Object.keys(table.columns);

@@ -9,9 +9,9 @@
 
 import { createHash } from "node:crypto";
 import type { Moved } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { isEmpty, type Running, type Survey, survey } from "./survey.ts";
-import { type End, type MovedRow, pageOf, TABLES, type Table } from "./tables.ts";
+import { type End, type MovedRow, pageOf, RECORD, TABLES, type Table } from "./tables.ts";
 
 export type Side = { end: End; held: string | null };
 type MoveProgress = { table: string; step: "copy" | "compare"; done: number; total: number };
@@ -141,7 +141,7 @@ async function* pages(end: End, table: Table): AsyncGenerator<MovedRow[]> {
 		const rows = await end.select(sql, params);
 		if (rows.length > 0) yield rows;
 		if (rows.length < limit) return;
-		after = rows[rows.length - 1] as MovedRow;
+		after = nth(rows, -1);
 		let chars = 1;
 		for (const row of rows) for (const cell of row) chars += typeof cell === "string" ? cell.length : 8;
 		limit = Math.max(1, Math.min(MOST_ROWS, 2 * limit, Math.floor((PIECE_CHARS / chars) * rows.length)));
@@ -152,9 +152,8 @@ async function* pages(end: End, table: Table): AsyncGenerator<MovedRow[]> {
 async function mark(from: End, to: string): Promise<boolean> {
 	try {
 		const body = JSON.stringify({ to, at: await from.now() } satisfies Moved);
-		const record = TABLES.find(({ name }) => name === "record") as Table;
 		await from.select("DELETE FROM record WHERE kind = ? AND key = ?", ["meta", "moved"]);
-		await from.append(record, [["meta", "moved", body]]);
+		await from.append(RECORD, [["meta", "moved", body]]);
 		return (await from.commit()) === "committed";
 	} catch {
 		return false;

@@ -37,8 +37,9 @@ export async function survey(end: End, held: string | null): Promise<Survey> {
 export const isEmpty = ({ rows }: Survey): boolean => Object.values(rows).every((count) => count === 0);
 
 function runningJob([id, doc]: MovedRow): Running {
-	const { name, run } = parsed(doc) as { name?: unknown; run?: { host?: unknown } };
-	return { id: Number(id), name: typeof name === "string" ? name : null, host: typeof run?.host === "string" ? run.host : null };
+	const { name, run } = parsed(doc);
+	const host = typeof run === "object" && run !== null && "host" in run ? run.host : null;
+	return { id: Number(id), name: typeof name === "string" ? name : null, host: typeof host === "string" ? host : null };
 }
 
 function liveHost(record: Record<string, unknown>, { now, held }: { now: number; held: string | null }): Survey["live"] {
@@ -51,8 +52,8 @@ function liveHost(record: Record<string, unknown>, { now, held }: { now: number;
 /** A document that cannot be parsed counts as empty, so that it does not stop the survey. */
 function parsed(text: unknown): Record<string, unknown> {
 	try {
-		const value: unknown = JSON.parse(String(text));
-		return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+		const value = JSON.parse(String(text));
+		return typeof value === "object" && value !== null ? value : {};
 	} catch {
 		return {};
 	}

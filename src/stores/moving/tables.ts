@@ -10,6 +10,8 @@ const WHOLE = "bigint";
 const REAL = "double precision";
 const TEXT = "text";
 
+export const RECORD: Table = { name: "record", columns: { kind: TEXT, key: TEXT, body: TEXT }, key: ["kind", "key"] };
+
 export const TABLES: readonly Table[] = [
 	{
 		name: "job",
@@ -35,7 +37,7 @@ export const TABLES: readonly Table[] = [
 	{ name: "link", columns: { key: TEXT, role: TEXT, job: WHOLE }, key: ["key", "role", "job"] },
 	{ name: "run", columns: { job: WHOLE, attempt: WHOLE, doc: TEXT }, key: ["job", "attempt"] },
 	{ name: "event", columns: { seq: WHOLE, at: REAL, kind: TEXT, job: WHOLE, by: TEXT, data: TEXT }, key: ["seq"] },
-	{ name: "record", columns: { kind: TEXT, key: TEXT, body: TEXT }, key: ["kind", "key"] },
+	RECORD,
 ];
 
 /** A store as source or target of a move. Holds the write lock while a transaction is open. `?` in SQL is a parameter, in either dialect. */
@@ -62,6 +64,6 @@ export function pageOf(table: Table, after: MovedRow | null, limit: number): { s
 	const behind = after === null ? "" : ` WHERE (${key.join(", ")}) > (${key.map(() => "?").join(", ")})`;
 	return {
 		sql: `SELECT ${Object.keys(columns).join(", ")} FROM ${name}${behind} ORDER BY ${key.join(", ")} LIMIT ?`,
-		params: [...(after === null ? [] : at.map((index) => after[index] as MovedCell)), limit],
+		params: [...(after === null ? [] : at.map((index) => after[index] ?? null)), limit],
 	};
 }

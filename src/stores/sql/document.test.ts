@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Job } from "../../core/job.ts";
-import { pack, unpack, written } from "./document.ts";
+import { pack, type StoredJob, unpack, written } from "./document.ts";
 
 const plain: Job = {
 	id: 7,
@@ -19,7 +19,7 @@ const plain: Job = {
 	bucket: 3,
 	ready_at: 5,
 };
-const asRow = (doc: string, { id, parked_on: line, bucket, status, lane, due_at }: Job) => [
+const asRow = (doc: string, { id, parked_on: line, bucket, status, lane, due_at }: Job): StoredJob => [
 	doc,
 	id,
 	line,
@@ -28,7 +28,7 @@ const asRow = (doc: string, { id, parked_on: line, bucket, status, lane, due_at 
 	lane,
 	due_at ?? null,
 ];
-const asEnded = (doc: string, { id, status, lane, ended_at }: Job) => [doc, id, "end", 0, status, lane, null, ended_at ?? 0];
+const asEnded = (doc: string, { id, status, lane, ended_at }: Job): StoredJob => [doc, id, "end", 0, status, lane, null, ended_at ?? 0];
 
 test("fields that columns hold, and default values, are left out", () => {
 	expect(pack(plain, "job")).toBe('{"kind":"payload","created_at":5,"ready_at":5}');

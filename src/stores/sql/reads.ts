@@ -1,9 +1,12 @@
 // Every read as SQL, shared by the dialects. `?` is a parameter, `{ids}` the dialect's list of numbers, `{keys}` its list of texts, and `{texts}` that list
 // as a table `e` with a column `value`.
 
-import type { Replies, StoreRead } from "../../contracts/store.ts";
+import type { RecordKind, Replies, StoreRead } from "../../contracts/store.ts";
+import type { EventKind, EventRow } from "../../core/event.ts";
+import type { Job, JobSpec, Policy, Status } from "../../core/job.ts";
 import type { Parked } from "../../core/parked.ts";
-import { STORED, unpack } from "./document.ts";
+import type { ReadyJob } from "../../core/planning/ready-rows.ts";
+import { STORED, type StoredJob, unpack } from "./document.ts";
 
 export type Query = { sql: string; params: (string | number | null)[] };
 
@@ -45,11 +48,11 @@ function filtered(table: "job" | "done", { filter, after, before, limit }: Page)
 }
 
 type Row = readonly unknown[];
-const text = (value: unknown) => value as string;
-const head = ([id, rank, level, age_at, ready_at]: Row) => ({ id, rank, level, age_at, ready_at });
-const doc = (row: Row) => JSON.parse(text(row[0])) as unknown;
+/** A row of HEAD. */
+type Head = readonly [id: number, rank: number, level: number, age_at: number, ready_at: number];
+const head = ([id, rank, level, age_at, ready_at]: Head): ReadyJob => ({ id, rank, level, age_at, ready_at });
 /** Turns a document that cannot be parsed into a broken job, so that one damaged row does not fail the read of all others. */
-function job(row: Row): unknown {
+function job(row: StoredJob): Job {
 	try {
 		return unpack(row);
 	} catch (error) {
@@ -71,60 +74,66 @@ function job(row: Row): unknown {
 		};
 	}
 }
-const pair = (row: Row) => [row[0], JSON.parse(text(row[1]))] as unknown;
 /** Turns a spec that cannot be parsed into a broken one: the fault concerns its own job alone. */
-function spec([id, body]: Row): unknown {
+function spec([id, body]: readonly [number, string]): [number, JobSpec] {
 	try {
-		const found: unknown = JSON.parse(text(body));
+		const found = JSON.parse(body);
 		if (typeof found === "object" && found !== null && !Array.isArray(found)) return [id, found];
 		throw new Error("its spec is not a document");
 	} catch (error) {
 		return [id, { version: 1, enqueued_at: 0, broken: error instanceof Error ? error.message : String(error) }];
 	}
 }
-const first = (row: Row) => row[0];
+const first = ([id]: readonly [number]) => id;
+type StoredEvent = readonly [seq: number, at: number, kind: EventKind, job: number | null, by: string, data: string];
 /** An event that cannot be parsed must not stop the readers of the events that follow it. */
-function event([seq, at, kind, job, by, data]: Row): unknown {
+function event([seq, at, kind, job, by, data]: StoredEvent): EventRow {
+	let parsed: object;
 	try {
-		return { seq, at, kind, job, by, data: JSON.parse(text(data)) };
+		parsed = JSON.parse(data);
 	} catch (error) {
-		return { seq, at, kind, job, by, data: { unreadable: error instanceof Error ? error.message : String(error) } };
+		parsed = { unreadable: error instanceof Error ? error.message : String(error) };
 	}
+	return { seq, at, kind, job, by, data: parsed } as EventRow;
 }
 
 /**
  * A row has one of four forms: a body is a lock record, a job number is a job with a `wants` link, 0 is a lock with a `shares` link, and no value at all is a
  * line in which a job waits.
  */
-function lockRows(rows: Row[]): Replies["locks"] {
+type LockRow =
+	| readonly [key: string, body: string, job: null, line: null]
+	| readonly [key: string, body: null, job: number, line: Parked | null]
+	| readonly [line: Parked, body: null, job: null, line: null];
+function lockRows(rows: LockRow[]): Replies["locks"] {
 	const found: Replies["locks"] = { records: [], wants: [], shared: [], lines: [] };
-	for (const [name, body, job, line] of rows as [string, string | null, number | null, string | null][]) {
+	for (const [name, body, job, line] of rows) {
 		if (body !== null) found.records.push([name, JSON.parse(body)]);
 		else if (job === 0) found.shared.push(name);
 		else if (job !== null) found.wants.push({ key: name, job, runs: line === "run" });
-		else found.lines.push(name as Parked);
+		else found.lines.push(name);
 	}
 	return found;
 }
 
-/** A read: its SQL, and how its rows, arrays of columns, become the reply. */
+/** A read: its SQL, and how its rows become the reply. A reply states the columns that its SQL selects; no other place says what a row has. */
 type Read<Name extends StoreRead["read"]> = {
 	query: (request: Extract<StoreRead, { read: Name }>) => Query;
-	reply: (rows: Row[]) => unknown;
+	reply(rows: Row[]): Replies[Name];
 };
 
 const READS: { [Name in StoreRead["read"]]: Read<Name> } = {
 	jobs: {
 		query: (request) => ({ sql: `SELECT ${STORED.job} FROM job WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] }),
-		reply: (rows) => rows.map(job),
+		reply: (rows: StoredJob[]) => rows.map(job),
 	},
 	done: {
 		query: (request) => ({ sql: `SELECT ${STORED.done} FROM done WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] }),
-		reply: (rows) => rows.map(job),
+		reply: (rows: StoredJob[]) => rows.map(job),
 	},
 	specs: {
 		query: (request) => ({ sql: "SELECT id, body FROM spec WHERE id IN {ids}", params: [JSON.stringify(request.ids)] }),
-		reply: (rows) => rows.map(spec),
+		reply: (rows: [number, string][]) => rows.map(spec),
 	},
 	line: {
 		query: (request) => {
@@ -137,7 +146,7 @@ const READS: { [Name in StoreRead["read"]]: Read<Name> } = {
 				};
 			return { sql: `${LINE} ${IN_LINE}`, params: [line, bucket, limit] };
 		},
-		reply: (rows) => rows.map(head),
+		reply: (rows: Head[]) => rows.map(head),
 	},
 	ahead: {
 		query: (request) => {
@@ -147,21 +156,21 @@ const READS: { [Name in StoreRead["read"]]: Read<Name> } = {
 				params: [bucket, rank, level, age_at, id, limit],
 			};
 		},
-		reply: (rows) => rows[0]?.[0] ?? null,
+		reply: (rows: [number][]) => rows[0]?.[0] ?? 0,
 	},
 	oldest: {
 		query: (request) => ({
 			sql: `SELECT ${HEAD} FROM job WHERE bucket = ? AND ready_at IS NOT NULL ORDER BY ready_at, id LIMIT ?`,
 			params: [request.bucket, request.limit],
 		}),
-		reply: (rows) => rows.map(head),
+		reply: (rows: Head[]) => rows.map(head),
 	},
 	tally: {
 		query: (request) => ({
 			sql: "SELECT status, count(*) FROM job WHERE lane = ? AND doc ->> 'kind' = ? GROUP BY status ORDER BY status",
 			params: [request.lane, request.kind],
 		}),
-		reply: (rows) => rows.map(([status, count]) => ({ status, count: Number(count) })),
+		reply: (rows: [Status, number | string][]) => rows.map(([status, count]) => ({ status, count: Number(count) })),
 	},
 	buckets: {
 		query: (request) => ({
@@ -171,57 +180,58 @@ const READS: { [Name in StoreRead["read"]]: Read<Name> } = {
 ) SELECT bucket FROM found WHERE bucket IS NOT NULL`,
 			params: [request.line, request.line],
 		}),
-		reply: (rows) => rows.map(first),
+		reply: (rows: [number][]) => rows.map(first),
 	},
 	waiters: {
 		query: (request) => ({
 			sql: `SELECT ${HEAD}, line, bucket FROM job WHERE line IN {keys} AND ${WAITS} LIMIT ?`,
 			params: [JSON.stringify(request.lines), request.limit],
 		}),
-		reply: (rows) => rows.map((row) => ({ line: row[5], bucket: row[6], head: head(row) })),
+		reply: (rows: (readonly [...Head, line: Parked, bucket: number])[]) =>
+			rows.map(([id, rank, level, age_at, ready_at, line, bucket]) => ({ line, bucket, head: { id, rank, level, age_at, ready_at } })),
 	},
 	due: {
 		query: (request) => ({ sql: "SELECT id FROM job WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", params: [request.now, request.limit] }),
-		reply: (rows) => rows.map(first),
+		reply: (rows: [number][]) => rows.map(first),
 	},
 	next_due: {
 		query: () => ({ sql: "SELECT min(due_at) FROM job WHERE due_at IS NOT NULL", params: [] }),
-		reply: (rows) => rows[0]?.[0] ?? null,
+		reply: (rows: [number | null][]) => rows[0]?.[0] ?? null,
 	},
 	edges: {
 		query: (request) => ({
 			sql: "SELECT job, policy FROM edge WHERE pred = ? AND job > ? ORDER BY job LIMIT ?",
 			params: [request.pred, request.after, request.limit],
 		}),
-		reply: (rows) => rows.map(([job, policy]) => ({ job, policy })),
+		reply: (rows: [number, Policy][]) => rows.map(([job, policy]) => ({ job, policy })),
 	},
 	fan: {
 		query: (request) => ({
 			sql: "SELECT pred, job, policy FROM edge WHERE pred IN {ids} ORDER BY pred, job LIMIT ?",
 			params: [JSON.stringify(request.preds), request.limit],
 		}),
-		reply: (rows) => rows.map(([pred, job, policy]) => ({ pred, job, policy })),
+		reply: (rows: [number, number, Policy][]) => rows.map(([pred, job, policy]) => ({ pred, job, policy })),
 	},
 	preds: {
 		query: (request) => ({
 			sql: "SELECT pred, policy, seq FROM edge WHERE job = ? AND seq >= ? ORDER BY seq LIMIT ?",
 			params: [request.job, request.from, request.limit],
 		}),
-		reply: (rows) => rows.map(([pred, policy, seq]) => ({ pred, policy, seq })),
+		reply: (rows: [number, Policy, number][]) => rows.map(([pred, policy, seq]) => ({ pred, policy, seq })),
 	},
 	preds_of: {
 		query: (request) => ({
 			sql: "SELECT job, pred, policy FROM edge WHERE job IN {ids} ORDER BY job, seq",
 			params: [JSON.stringify(request.jobs)],
 		}),
-		reply: (rows) => rows.map(([job, pred, policy]) => ({ job, pred, policy })),
+		reply: (rows: [number, number, Policy][]) => rows.map(([job, pred, policy]) => ({ job, pred, policy })),
 	},
 	links: {
 		query: (request) => ({
 			sql: "SELECT job FROM link WHERE key = ? AND role = ? AND job > ? ORDER BY job LIMIT ?",
 			params: [request.key, request.role, request.after, request.limit],
 		}),
-		reply: (rows) => rows.map(first),
+		reply: (rows: [number][]) => rows.map(first),
 	},
 	locks: {
 		query: (request) => {
@@ -241,69 +251,69 @@ UNION ALL SELECT e.value, NULL, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 F
 			sql: "SELECT key, body FROM record WHERE kind = ? AND key IN {keys}",
 			params: [request.kind, JSON.stringify(request.keys)],
 		}),
-		reply: (rows) => rows.map(pair),
+		reply: (rows: [string, string][]) => rows.map(([key, body]) => [key, JSON.parse(body)]),
 	},
 	standing: {
 		query: (request) => ({
 			sql: "SELECT kind, key, body FROM record WHERE kind IN {keys} ORDER BY kind, key",
 			params: [JSON.stringify(request.kinds)],
 		}),
-		reply: (rows) => rows.map(([kind, key, body]) => [kind, key, JSON.parse(text(body))]),
+		reply: (rows: [RecordKind, string, string][]) => rows.map(([kind, key, body]) => [kind, key, JSON.parse(body)]),
 	},
 	runs: {
 		query: (request) => ({ sql: "SELECT doc FROM run WHERE job = ? ORDER BY attempt", params: [request.job] }),
-		reply: (rows) => rows.map(doc),
+		reply: (rows: [string][]) => rows.map(([doc]) => JSON.parse(doc)),
 	},
 	events: {
 		query: (request) => ({
 			sql: "SELECT seq, at, kind, job, by, data FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
 			params: [request.since, request.limit],
 		}),
-		reply: (rows) => rows.map(event),
+		reply: (rows: StoredEvent[]) => rows.map(event),
 	},
 	history: {
 		query: (request) => ({ sql: "SELECT seq, at, kind, job, by, data FROM event WHERE job = ? ORDER BY seq", params: [request.job] }),
-		reply: (rows) => rows.map(event),
+		reply: (rows: StoredEvent[]) => rows.map(event),
 	},
 	active: {
 		query: (request) => filtered("job", request),
-		reply: (rows) => rows.map(job),
+		reply: (rows: StoredJob[]) => rows.map(job),
 	},
 	running: {
 		query: (request) => ({
 			sql: `SELECT ${STORED.job} FROM job WHERE line = 'run' AND id > ? ORDER BY id LIMIT ?`,
 			params: [request.after, request.limit],
 		}),
-		reply: (rows) => rows.map(job),
+		reply: (rows: StoredJob[]) => rows.map(job),
 	},
 	ended: {
 		query: (request) => filtered("done", request),
-		reply: (rows) => rows.map(job),
+		reply: (rows: StoredJob[]) => rows.map(job),
 	},
 	old: {
 		query: (request) => ({
 			sql: `SELECT ${STORED.done} FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?`,
 			params: [request.before, request.after.ended_at, request.after.id, request.limit],
 		}),
-		reply: (rows) => rows.map(job),
+		reply: (rows: StoredJob[]) => rows.map(job),
 	},
 	recent: {
 		query: (request) => ({
 			sql: `SELECT ${STORED.done} FROM done WHERE (ended_at, id) < (?, ?) ORDER BY ended_at DESC, id DESC LIMIT ?`,
 			params: [request.before.ended_at, request.before.id, request.limit],
 		}),
-		reply: (rows) => rows.map(job),
+		reply: (rows: StoredJob[]) => rows.map(job),
 	},
 	range: {
 		query: (request) => ({
 			sql: "SELECT id FROM job WHERE id BETWEEN ? AND ? UNION ALL SELECT id FROM done WHERE id BETWEEN ? AND ? LIMIT ?",
 			params: [request.from, request.to, request.from, request.to, request.limit],
 		}),
-		reply: (rows) => rows.map(first),
+		reply: (rows: [number][]) => rows.map(first),
 	},
 	ended_in: {
 		query: (request) => ({ sql: "SELECT id FROM done WHERE id BETWEEN ? AND ?", params: [request.from, request.to] }),
-		reply: (rows) => rows.map(first),
+		reply: (rows: [number][]) => rows.map(first),
 	},
 	failures: {
 		query: (request) => {
@@ -319,4 +329,7 @@ UNION ALL SELECT e.value, NULL, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 F
 export const query = (request: StoreRead): Query => (READS[request.read] as Read<StoreRead["read"]>).query(request);
 
 /** Turns rows, as arrays of columns, into the reply to the scheduler's request. */
-export const reply = (request: StoreRead, rows: Row[]): unknown => READS[request.read].reply(rows);
+export const reply = <R extends StoreRead>(request: R, rows: Row[]): Replies[R["read"]] => {
+	const read: R["read"] = request.read;
+	return READS[read].reply(rows);
+};

@@ -6,7 +6,8 @@ import { SluiceError } from "../../core/errors.ts";
 
 export type PreparedStatement = {
 	run(...params: unknown[]): unknown;
-	all(...params: unknown[]): unknown[];
+	/** `Row`: the columns that the statement selects. */
+	all<Row = unknown>(...params: unknown[]): Row[];
 	setReturnArrays(on: boolean): void;
 	[Symbol.dispose]?(): void;
 };
@@ -28,17 +29,20 @@ const require = createRequire(import.meta.url);
 
 function load(name: string): Module | undefined {
 	try {
-		return require(name) as Module;
+		return require(name);
 	} catch {
 		return undefined;
 	}
 }
 
-export function versionOf(database: Database): string {
-	const statement = database.prepare("SELECT sqlite_version()");
+/** Runs a query once. A row is the array of its columns. */
+export function select<Row extends readonly unknown[]>(database: Database, sql: string): Row[] {
+	const statement = database.prepare(sql);
 	statement.setReturnArrays(true);
-	return String((statement.all()[0] as unknown[])[0]);
+	return statement.all<Row>();
 }
+
+export const versionOf = (database: Database): string => String(select<[string]>(database, "SELECT sqlite_version()")[0]?.[0]);
 
 let chosen: Module | undefined;
 

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import type { KernelDump } from "../../contracts/kernel.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { exactJson } from "../../core/text/json-text.ts";
-import type { Database } from "./driver.ts";
+import { type Database, select } from "./driver.ts";
 import { storeError } from "./store.ts";
 import { KERNEL_AGENTS, openUntouched } from "./whose.ts";
 
@@ -40,16 +40,9 @@ export function readKernelFile(path: string): KernelDump {
 
 /** All rows of a table; null when there is no such table. */
 function rowsOf(database: Database, table: string): Row[] | null {
-	const all = (sql: string): unknown[] => {
-		const statement = database.prepare(sql);
-		statement.setReturnArrays(true);
-		return statement.all();
-	};
-	const columns = (all(`SELECT name FROM pragma_table_info('${table}')`) as [string][]).map(([name]) => name);
+	const columns = select<[string]>(database, `SELECT name FROM pragma_table_info('${table}')`).map(([name]) => name);
 	if (columns.length === 0) return null;
-	return (all(`SELECT * FROM ${table}`) as unknown[][]).map((cells) =>
-		Object.fromEntries(columns.map((name, index) => [name, cells[index]])),
-	);
+	return select(database, `SELECT * FROM ${table}`).map((cells) => Object.fromEntries(columns.map((name, index) => [name, cells[index]])));
 }
 
 /**

@@ -5,7 +5,7 @@ import { closeSync, constants, existsSync, fstatSync, fsyncSync, lstatSync, open
 import { crc32 } from "node:zlib";
 import { messageOf, SluiceError } from "../../core/errors.ts";
 import { LOSS_HINT, lossOf, lossWords, type StoreFound, type StoreMark } from "../../core/trust/store-loss.ts";
-import type { Database } from "./driver.ts";
+import { type Database, select } from "./driver.ts";
 import { openUntouched } from "./whose.ts";
 
 /** Always as many bytes, written in place: the file never grows, so a full disk does not matter, and it fits into one sector. */
@@ -71,7 +71,7 @@ export function readMark(path: string): MarkFound {
 		const [, sum, text] = /^([0-9a-f]{8}) (\{.*\}) *\n$/.exec(bytes.toString("utf8")) ?? [];
 		if (sum === undefined || text === undefined || crc32(text) !== Number.parseInt(sum, 16))
 			return { is: "unreadable", why: stat.size === 0 ? "it is empty" : "its checksum is wrong" };
-		return { is: "usable", mark: JSON.parse(text) as StoreMark, at: stat.mtime.toISOString() };
+		return { is: "usable", mark: JSON.parse(text), at: stat.mtime.toISOString() };
 	} catch (error) {
 		return { is: "unreadable", why: messageOf(error) };
 	} finally {
@@ -120,11 +120,12 @@ export function dropMark(path: string): void {
 export function numbersIn(database: Database): StoreMark | null {
 	const tables = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'record'");
 	if (tables.all().length === 0) return null;
-	const statement = database.prepare("SELECT key, body FROM record WHERE kind = 'meta' AND key IN ('ids', 'identity')");
-	statement.setReturnArrays(true);
-	const rows = Object.fromEntries((statement.all() as [string, string][]).map(([key, body]) => [key, JSON.parse(body)]));
-	const { seq = 0, job = 0, token = 0 } = (rows.ids ?? {}) as Partial<StoreMark>;
-	return { id: (rows.identity as { id?: string } | undefined)?.id ?? null, seq, job, token };
+	const rows = select<[string, string]>(database, "SELECT key, body FROM record WHERE kind = 'meta' AND key IN ('ids', 'identity')");
+	const {
+		ids = {},
+		identity = {},
+	}: Record<string, Partial<StoreMark>> = Object.fromEntries(rows.map(([key, body]) => [key, JSON.parse(body)]));
+	return { id: identity.id ?? null, seq: ids.seq ?? 0, job: ids.job ?? 0, token: ids.token ?? 0 };
 }
 
 /** The file's header says "no WAL": `VACUUM INTO` writes it so, and every daemon changes it when it opens the file. */

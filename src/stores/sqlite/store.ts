@@ -1,7 +1,7 @@
 // The store on SQLite: WAL, synchronous=FULL, one connection, statements prepared once for each SQL text. All calls are synchronous.
 
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
-import { Busy, type Changes, type Replies, type Store, type StoreRead } from "../../contracts/store.ts";
+import { Busy, type Changes, type Store, type StoreRead } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { StoreMark } from "../../core/trust/store-loss.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
@@ -170,7 +170,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 	const { mark } = options;
 	let known = (mark && numbersIn(database)) ?? NOTHING_GIVEN;
 	let next = known;
-	const currentVersion = () => Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]);
+	const currentVersion = () => Number(prepare("PRAGMA data_version").all<[number]>()[0]?.[0]);
 
 	return {
 		begin(intent = "change") {
@@ -191,7 +191,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 		read<R extends StoreRead>(request: R) {
 			return guarded(() => {
 				const { sql, params } = query(request);
-				return reply(request, prepare(sql).all(...params) as unknown[][]) as Replies[R["read"]];
+				return reply(request, prepare(sql).all<unknown[]>(...params));
 			});
 		},
 		write(changes: Changes) {

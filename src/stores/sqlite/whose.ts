@@ -9,11 +9,11 @@
 
 import { existsSync, statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
-import { type Database, openDatabase } from "./driver.ts";
+import { type Database, openDatabase, select } from "./driver.ts";
 
-const OURS = [...(MIGRATIONS[0]?.sql ?? "").matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name as string);
+const OURS = [...(MIGRATIONS[0]?.sql ?? "").matchAll(/CREATE TABLE (\w+)/g)].flatMap(([, name]) => name ?? []);
 /** The table that all other tables of a `kernel.db` refer to. */
 export const KERNEL_AGENTS = "agent_processes";
 
@@ -23,13 +23,15 @@ const typed = (path: string): string => (/^[\w./~+@:-]+$/.test(path) ? path : `'
 /** The schema's version; 0 for an empty file. Refuses files of other programs and versions that are too new. */
 export function versionIn(database: Database, path: string): number {
 	// One statement reads both, because another process may be making the tables at this moment.
-	const statement = database.prepare(
-		"SELECT (SELECT user_version FROM pragma_user_version), (SELECT json_group_array(name) FROM sqlite_master)",
+	const [found, names] = nth(
+		select<[number, string]>(
+			database,
+			"SELECT (SELECT user_version FROM pragma_user_version), (SELECT json_group_array(name) FROM sqlite_master)",
+		),
+		0,
 	);
-	statement.setReturnArrays(true);
-	const [found, names] = statement.all()[0] as [unknown, string];
 	const version = Number(found);
-	const parts = JSON.parse(names) as string[];
+	const parts: string[] = JSON.parse(names);
 	if (version === 0 && parts.length === 0) return 0;
 	if (parts.includes(KERNEL_AGENTS))
 		throw new SluiceError("store", `${path} is a kernel.db (schema ${version}), not a store of Sluice; nothing of it was changed`, {
