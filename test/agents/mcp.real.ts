@@ -40,7 +40,8 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
 			],
 			{ say: "all done" },
 		);
-		const id = await daemon.add("a", "schedule what comes next", { permission });
+		// A run that may edit or ask adds plain commands only where its job says so.
+		const id = await daemon.add("a", "schedule what comes next", { permission, flags: ["--may-add", "full"] });
 		expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", exit_kind: "completed", attempt: 1 });
 		const told = api.turnsOf("key-a").map(({ asked: { body } }) => JSON.stringify(body));
 		// One is shown the text, the other the structured content.
