@@ -1,9 +1,10 @@
 // Writes the parts of docs/reference that are made from the source: `node dist/scripts/generate-docs.js`, after a build. A test compares them.
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { manifestSchemaText } from "../src/core/input/manifest-schema.ts";
+import { configReference } from "./config-reference.ts";
 import { mcpReference } from "./mcp-reference.ts";
 import { rpcReference } from "./rpc-reference.ts";
 
@@ -11,6 +12,7 @@ import { rpcReference } from "./rpc-reference.ts";
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 for (const [path, text] of [
+	["docs/reference/config.md", configReference(readFileSync(join(ROOT, "docs/reference/config.md"), "utf8"))],
 	["docs/reference/rpc.md", rpcReference()],
 	["docs/reference/mcp.md", mcpReference()],
 	["docs/reference/manifest.schema.json", manifestSchemaText()],

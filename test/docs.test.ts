@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { configReference } from "../scripts/config-reference.ts";
 import { mcpReference } from "../scripts/mcp-reference.ts";
 import { rpcReference } from "../scripts/rpc-reference.ts";
 import { Metrics } from "../src/api/server/metrics.ts";
@@ -17,6 +18,10 @@ const page = (name: string) => readFileSync(join(dirname(fileURLToPath(import.me
 describe("the reference", () => {
 	test("rpc.md is what scripts/generate-docs.ts makes of the protocol", () => {
 		expect(page("rpc")).toBe(rpcReference());
+	});
+
+	test("the tables of config.md are what scripts/generate-docs.ts makes of the rows of the settings", () => {
+		expect(page("config")).toBe(configReference(page("config")));
 	});
 
 	test("mcp.md is what scripts/generate-docs.ts makes of the tools", () => {

@@ -4,9 +4,7 @@ import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FILES, isTest, ROOT, read, SOURCES } from "../scripts/measure/tree.ts";
-import { type Config, DEFAULTS, PRESETS } from "../src/core/config.ts";
 import { GATES, REASON_CODES } from "../src/core/reason.ts";
-import { SETTINGS } from "../src/daemon/config/settings.ts";
 
 const under = (...folders: string[]) => FILES.filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
 /** What is imported one way: the program, and the page that it serves. */
@@ -202,41 +200,6 @@ describe("the reference names everything, and nothing that is gone", () => {
 
 	test("reason codes, each with the status it waits in", () => {
 		expect(Object.fromEntries(rows("reasons", "Codes").map((row) => [row[0], row[1]]))).toEqual(REASON_CODES);
-	});
-
-	/** `order.age_boost_max` → 50. Entries under a name of the user's own are written `lanes.<name>.max`. */
-	function flat(value: unknown, path = ""): [string, string][] {
-		const isBranch = typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
-		if (!isBranch) return [[path, JSON.stringify(value)]];
-		return Object.entries(value).flatMap(([key, inner]) => flat(inner, path === "lanes" ? "lanes.<name>" : path ? `${path}.${key}` : key));
-	}
-
-	test("config keys, each with its default", () => {
-		const documented = new Map(rows("config").flatMap((row) => (row.length === 3 ? [[row[0], row[1]] as [string, string]] : [])));
-		// `agents` is a list for the engine and a map for the daemon; the engine's default stands for both.
-		const { agents: _, ...settings } = SETTINGS;
-		const real = flat({ preset: null, ...DEFAULTS, ...settings });
-		expect(real.map(([key]) => [key, documented.get(key)])).toEqual(real);
-		// Keys below an empty map (`repos.<name>.max`) have no default to compare with, but a key that is documented must exist.
-		const known = (key: string) => real.some(([one]) => one === key || (key.startsWith(`${one}.<name>`) && !one.includes(".")));
-		expect([...documented.keys()].filter((key) => !known(key))).toEqual([]);
-	});
-
-	test("what each preset changes", () => {
-		const lanes = (config: Config) => Object.entries(config.lanes).map(([name, { max, priority }]) => `${name} ${max}/${priority}`);
-		const settings = (config: Config) => [
-			...flat({ ...config, lanes: {} }).filter(([key]) => key !== "lanes"),
-			["lanes", lanes(config).join(", ")],
-		];
-		const plain = settings(DEFAULTS).map(String);
-		const documented = rows("config", "Presets");
-		Object.entries(PRESETS).forEach(([name, preset], column) => {
-			const cells = documented.flatMap((row) => (row[column + 1] ? [`${row[0]},${row[column + 1]}`] : []));
-			const changes = settings(preset)
-				.map(String)
-				.filter((setting) => !plain.includes(setting));
-			expect([name, ...sorted(cells)]).toEqual([name, ...sorted(changes)]);
-		});
 	});
 
 	test("methods of the scheduler and of its kernel", () => {

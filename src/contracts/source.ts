@@ -1,27 +1,9 @@
 // Contract of a source: where items of work come from, what is known of an item, and what may be written back. Implementations in sources/.
 
+import type { SourceSettings } from "../core/schema/source.ts";
 import type { ItemFact } from "./host.ts";
 
-export const SOURCE_KINDS = ["cards", "beads", "folder"] as const;
-export type SourceKind = (typeof SOURCE_KINDS)[number];
-
-/** What the configuration says of a source. */
-export type SourceSettings = {
-	kind: SourceKind;
-	/** The folder of the phases, of `.beads`, or of the prompt files. */
-	root: string;
-	/** The repo that its items belong to, if their ids do not name one. */
-	repo: string | null;
-	/** The daemon makes jobs of eligible items. */
-	watch: boolean;
-	/** The field of an item that we may change: `agent_status` of a card, `status` of a bead. Null = none. */
-	write_back: "agent_status" | "status" | null;
-	/** Also append a line of history when the item is queued. */
-	history_on_queue: boolean;
-	lane: string | null;
-	recipe: string | null;
-	agent: string | null;
-};
+export type { SourceKind, SourceSettings } from "../core/schema/source.ts";
 
 /** `batch` stands for the items that it tracks, `epic` for its children. Neither is work by itself. */
 export type ItemKind = "task" | "epic" | "batch";

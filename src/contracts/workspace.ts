@@ -1,37 +1,11 @@
 // Contract of workspaces: where the runs of a job with a repo take place, and what becomes of their work. Implementation in workspaces/.
 
 import type { Job } from "../core/job.ts";
-import type { Trust } from "../core/trust/repo-files.ts";
+import type { RepoSettings } from "../core/schema/repo.ts";
 import type { Claimed, RunEnd } from "./scheduler.ts";
 
-const HOOKS = ["after_create", "before_run", "after_run", "before_remove"] as const;
-export type Hook = (typeof HOOKS)[number];
-
-/** What the configuration says of a repo, besides what the engine needs. */
-export type RepoSettings = {
-	/** Its folder; null: the name is only a label, and runs take place in the job's own folder. */
-	path: string | null;
-	/** Instead of a folder: each host that needs the repo clones it from here. */
-	url: string | null;
-	/** The branch that jobs start from and merge into; null: not configured, so the branch that is checked out in its folder, or origin's default. */
-	base_branch: string | null;
-	/** This command must exit with 0 before the base branch moves: argv; empty = none. */
-	verify: string[];
-	verify_timeout_ms: number;
-	/** Prefixes of shell commands that agents may run here at `edit` without asking, besides `verify`. */
-	allow: string[];
-	/** argv each; empty = none. If `after_create` or `before_run` fails, the run does not start. */
-	hooks: Record<Hook, string[]>;
-	hook_timeout_ms: number;
-	merge: "direct" | "mr" | "local";
-	/** For `mr`: opens the merge request once the branch is pushed. */
-	merge_command: string[];
-	/** What to do when a merge conflicts or `verify` fails: report it, or run the job again with the failure in its prompt. */
-	on_conflict: "report" | "follow_up";
-	recipe: string | null;
-	/** Whether the repo's own sluice.yml and recipes count: never, always, or while they are the files that were trusted. */
-	trusted: Trust;
-};
+export type { RepoSettings } from "../core/schema/repo.ts";
+export type Hook = keyof RepoSettings["hooks"];
 
 /** Where a run takes place. `told`: text added to the prompt of a run that has to repair something. */
 export type EnteredWorkspace = {

@@ -1,8 +1,8 @@
 // Artifacts that only a repo can have are refused for a job without a repo, with what to do: the job could never start.
 
 import { expect, test } from "vitest";
+import { presetConfig } from "../config.ts";
 import type { JobInput } from "../job.ts";
-import { presetConfig } from "./config.ts";
 import { draftJob } from "./job.ts";
 
 test.each<[JobInput, object]>([

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { makeJob } from "../../../test/make/job.ts";
-import { CARD_RETRY, DEFAULTS, NO_RETRY, PRESETS } from "../config.ts";
+import { CARD_RETRY, DEFAULTS, LANE_DEFAULT, NO_RETRY } from "../config.ts";
 import { dispatchDelayMs, limitDelayMs, policyOf, retriesUsed, retryDelayMs } from "./retry.ts";
 
 describe("the schedule of preset cards", () => {
@@ -63,7 +63,7 @@ describe("any policy", () => {
 });
 
 test("the job's own policy, else its lane's, else the one for its kind", () => {
-	const config = { ...DEFAULTS, lanes: { default: { ...PRESETS.cards.lanes.implement, retry: { ...NO_RETRY, max: 2 } } } };
+	const config = { ...DEFAULTS, lanes: { default: { ...LANE_DEFAULT, retry: { ...NO_RETRY, max: 2 } } } };
 	expect(policyOf(makeJob({ retry: { ...NO_RETRY, max: 9 } }), config).max).toBe(9);
 	expect(policyOf(makeJob(), config).max).toBe(2);
 	expect(policyOf(makeJob(), DEFAULTS)).toEqual(NO_RETRY);

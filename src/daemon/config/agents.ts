@@ -1,4 +1,4 @@
-// What config.yml may say of agents and accounts: type, meaning and check; and the readers of argv and folders that other settings share.
+// What config.yml may say of agents, and of accounts besides what the scheduler needs: one row a key.
 
 import { looksSecret } from "../../api/secrets.ts";
 import type { CustomProfile } from "../../core/agents/index.ts";
@@ -6,41 +6,13 @@ import { MCP_MODES } from "../../core/agents/mcp.ts";
 import { readOutcomes, readPattern, readUsage } from "../../core/agents/own/outcome-input.ts";
 import { FORMATS, PERMISSIONS, type Permission } from "../../core/agents/profile.ts";
 import * as check from "../../core/input/check.ts";
-import type { Readers, ValueReader } from "../../core/input/config.ts";
 import { isBrokenReference } from "../../core/input/env-reference.ts";
-import { withoutEnd } from "../../core/text/text-end.ts";
-
-/** What the configuration says of an agent; fields it leaves out come from the built-in agent. */
-export type AgentSettings = Omit<CustomProfile, "ruled">;
-/** What the configuration says of an account besides what the engine needs. */
-export type AccountSettings = {
-	/** The folder of the account's login and sessions, which CLAUDE_CONFIG_DIR, CODEX_HOME … are set to. Null = the agent's default. */
-	home: string | null;
-	/** Variables for runs on this account, which override the job's; values or references, as in core/input/env-reference.ts. */
-	env: Record<string, string>;
-};
-
-export const ACCOUNT: AccountSettings = { home: null, env: {} };
-
-export const argv: ValueReader<string[]> = (value, field) =>
-	check.list(value, field, 1000).map((one, index) => check.text(one, `${field}[${index}]`, { max: 100_000 }));
-
-export const someArgv: ValueReader<string[]> = (value, field, before) => {
-	const words = argv(value, field, before);
-	if (words.length === 0 || words[0] === "") throw check.wrong(field, "names no program", 'for example ["claude", "-p", "{prompt}"]');
-	return words;
-};
-
-/** A folder on this machine, as an absolute path: only a shell expands `~`. */
-export const folder: ValueReader<string | null> = (value, field) => {
-	if (value === null) return null;
-	const path = check.text(value, field, { max: 4096, lines: "one" });
-	if (!path.startsWith("/")) throw check.wrong(field, `${check.shown(path)} is not an absolute path`, "write the whole path, from / on");
-	return path.length > 1 ? withoutEnd(path, "/") : path;
-};
+import type { Reader } from "../../core/schema/field.ts";
+import { optional, type SettingRow, setting } from "../../core/schema/setting.ts";
+import { argv, folder, oneOf, orNone, someArgv } from "../../core/schema/setting-values.ts";
 
 /** Variables as texts, or as references to the places of their values. */
-export const variables = (value: unknown, field: string): Record<string, string> =>
+const variables: Reader<Record<string, string>> = (value, field) =>
 	Object.fromEntries(
 		Object.entries(check.record(value, field)).map(([name, one]) => {
 			const at = `${field}.${name.slice(0, 60)}`;
@@ -60,10 +32,10 @@ export const variables = (value: unknown, field: string): Record<string, string>
 		}),
 	);
 
-const permissions: ValueReader<Record<Permission, string[]> | undefined> = (value, field, before) => {
+const permissions = (value: unknown, field: string, before: CustomProfile["permissions"]): Record<Permission, string[]> => {
 	const given = check.record(value, field);
 	check.knownKeys(given, PERMISSIONS, field);
-	const read = Object.entries(given).map(([mode, words]) => [mode, argv(words, `${field}.${mode}`, [])]);
+	const read = Object.entries(given).map(([mode, words]) => [mode, argv(words, `${field}.${mode}`)]);
 	return { ...before, ...Object.fromEntries(read) };
 };
 
@@ -74,37 +46,75 @@ function withOnePrompt(words: string[], field: string): string[] {
 	return words;
 }
 
-const template = (value: unknown, field: string, place: string): string[] => {
-	const words = argv(value, field, []);
-	if (words.length > 0 && !words.some((word) => word.includes(place)))
-		throw check.wrong(field, `has no ${place}`, `for example ["--allow", "${place}"]`);
+const template =
+	(place: string): Reader<string[]> =>
+	(value, field) => {
+		const words = argv(value, field);
+		if (words.length > 0 && !words.some((word) => word.includes(place)))
+			throw check.wrong(field, `has no ${place}`, `for example ["--allow", "${place}"]`);
+		return words;
+	};
+
+const command: Reader<string[]> = (value, field) => withOnePrompt(someArgv(value, field), field);
+const resume: Reader<string[]> = (value, field) => {
+	const words = argv(value, field);
+	if (words.length > 0 && !words.some((word) => word.includes("{session}")))
+		throw check.wrong(field, "names no session", 'put {session} where it goes, for example ["mine", "--resume", "{session}", "{prompt}"]');
 	return words;
 };
+const session: Reader<string> = (value, field) => readPattern(value, field, "captures");
+const variableOrNone = orNone((value, field) => check.text(value, field, { max: 200, lines: "one" }));
 
-export const agentReaders: Readers<AgentSettings> = {
-	command: (value, field) => withOnePrompt(someArgv(value, field, []), field),
-	output: (value, field) => check.oneOf(value, FORMATS, field),
-	resume: (value, field) => {
-		const words = argv(value, field, []);
-		if (words.length > 0 && !words.some((word) => word.includes("{session}")))
-			throw check.wrong(
-				field,
-				"names no session",
-				'put {session} where it goes, for example ["mine", "--resume", "{session}", "{prompt}"]',
-			);
-		return words;
-	},
-	open: (value, field) => argv(value, field, []),
-	model: (value, field) => argv(value, field, []),
-	permissions,
-	allow: (value, field) => template(value, field, "{command}"),
-	allow_tool: (value, field) => template(value, field, "{tool}"),
-	stop_signal: (value, field) => check.oneOf(value, ["SIGINT", "SIGTERM"] as const, field),
-	env: variables,
-	mcp: (value, field) => check.oneOf(value, MCP_MODES, field),
-	outcomes: readOutcomes,
-	usage: readUsage,
-	session: (value, field) => readPattern(value, field, "captures"),
-	home_variable: (value, field) => (value === null ? null : check.text(value, field, { max: 200, lines: "one" })),
+/** Keys that are left out come from the built-in agent. */
+export const AGENT = {
+	command: optional(command).about(
+		"The command (argv) that starts the agent. `{options}` is replaced by the options for model and permission, `{title}` by a name for the session (`Sluice job 7`). The prompt comes through standard input, unless `{prompt_file}` (the path of a file with it) or `{prompt}` (the text itself, which every user of the machine can see in `ps`) is used. (A list, `agents: [claude]`, names the agents that jobs may use.) [Agents](../agents.md)",
+		"that of the built-in agent of this name",
+	),
+	output: optional(oneOf(...FORMATS)).about(
+		'How its output is read: `"claude"`, `"codex"`, `"gemini"`, `"opencode"`; `"command"`: not at all, only the exit code counts.',
+		'`"command"` with a `command` of its own, else the name',
+	),
+	resume: optional(resume).about(
+		"The command that continues a session: argv with `{session}` and `{prompt}`. `[]` = it cannot.",
+		"`[]` with a `command` of its own",
+	),
+	open: optional(argv).about(
+		"The command with which a person continues a session: argv with `{session}`.",
+		"`[]` with a program of its own, else that of its output",
+	),
+	model: optional(argv).about("Options for a model, with `{model}`.", "that of its output"),
+	permissions: optional(permissions).about("Options for each of `ask`, `edit`, `full`.", "those of its output"),
+	allow: optional(template("{command}")).about(
+		'Options that allow one shell command with any further arguments, with `{command}`: `["--allowedTools=Bash({command}:*)"]`. `[]` = not supported.',
+		"that of its output",
+	),
+	allow_tool: optional(template("{tool}")).about("The same for one tool, with `{tool}`.", "that of its output"),
+	stop_signal: optional(oneOf("SIGINT", "SIGTERM")).about('The first signal of a stop; or `"SIGTERM"`.', '`"SIGINT"`'),
+	env: optional(variables).about(
+		"Variables for the agent, which the job's own override: a value, or a reference (`env:NAME`, `file:/PATH`). A value that looks like a secret is refused: see [API keys](../agents.md#api-keys).",
+		"those of its output",
+	),
+	mcp: optional(oneOf(...MCP_MODES)).about(
+		'Which tools of Sluice\'s own MCP server its runs get, without registration: `"run"` (those that a run needs), `"all"`, `"none"`. [MCP from inside a run](../agents.md#mcp-from-inside-a-run)',
+		'`"run"`; `"none"` with a `command` of its own',
+	),
+	outcomes: optional(readOutcomes).about(
+		"Rules that map exit codes and patterns to an outcome; the first match counts: `{exit, stdout, stderr, match, recovered, is, retry_after, until}`. [Agents of your own](../agents.md#outcomes-usage-and-session-from-text)",
+		"`[]`",
+	),
+	usage: optional(readUsage).about(
+		"Patterns that find usage in its output: `{tokens, cost, count, input_includes_cache}`. [Agents of your own](../agents.md#outcomes-usage-and-session-from-text)",
+		"`{}`",
+	),
+	session: optional(session).about("A pattern with a group that finds the session's id in its output.", "none"),
+	home_variable: optional(variableOrNone).about("The variable that carries `accounts.<name>.home`.", "that of its output"),
+} satisfies { [K in keyof Omit<CustomProfile, "ruled">]-?: SettingRow<CustomProfile[K]> };
+
+/** `home`: what CLAUDE_CONFIG_DIR, CODEX_HOME … are set to. */
+export const ACCOUNT = {
+	home: setting(null, folder).about("The folder of its login and sessions: absolute. `null` = the agent's own."),
+	env: setting({}, variables).about(
+		"Variables for agents on this account; they override the job's. Values or references, as in `agents.<name>.env`: see [API keys](../agents.md#api-keys).",
+	),
 };
-export const AGENT_KEYS = Object.keys(agentReaders);

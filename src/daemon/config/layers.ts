@@ -1,13 +1,13 @@
 // Merges the layers of configuration into the settings in force: flag over environment over config.yml over preset over default. Pure.
 
-import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS, type PresetName } from "../../core/config.ts";
+import { type Config, DEFAULTS, PRESETS, type PresetName, presetConfig, readConfig } from "../../core/config.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
-import { presetConfig, readConfig, withoutUnit } from "../../core/input/config.ts";
 import { nearest } from "../../core/input/nearest.ts";
+import { CONFIG } from "../../core/schema/config.ts";
+import { namesOf, type SettingRow, withoutUnit } from "../../core/schema/setting.ts";
 import { shownStore } from "../../core/text/store-address.ts";
-import { ACCOUNT, AGENT_KEYS } from "./agents.ts";
-import { REPO, readSettings, SETTINGS, type Settings, SOURCE_DEFAULT } from "./settings.ts";
+import { HOST, readSettings, SETTINGS, type Settings } from "./settings.ts";
 
 export type ConfigValues = Record<string, unknown>;
 /** `place` precedes an error message and follows a value: `config.yml`, `SLUICE_PORT`, `--port`. */
@@ -16,27 +16,14 @@ export type Effective = { preset: PresetName | null; config: Config; settings: S
 export type Origin = { key: string; value: unknown; origin: string };
 
 /** `agents` has two forms: a list names the agents that jobs may use (engine), a map says how each is started (daemon). */
-const isEngineKey = (key: string, value: unknown) =>
-	key === "agents" ? Array.isArray(value) : Object.keys(DEFAULTS).some((name) => name === key || withoutUnit(name) === key);
-const OURS = Object.keys(SETTINGS).flatMap((name) => [name, withoutUnit(name) ?? name]);
-export const KEYS: readonly string[] = [
-	"preset",
-	...new Set([...Object.keys(DEFAULTS).flatMap((name) => [name, withoutUnit(name) ?? name]), ...OURS]),
-];
+const isEngineKey = (key: string, value: unknown) => (key === "agents" ? Array.isArray(value) : ENGINE.includes(key));
+const [ENGINE, OURS] = [namesOf(CONFIG), namesOf(HOST)];
+export const KEYS: readonly string[] = ["preset", ...new Set([...ENGINE, ...OURS])];
 
 /** Maps whose entries have names chosen by the user, and the fields of an entry. */
-const NAMED: Record<string, readonly string[]> = {
-	lanes: Object.keys(LANE_DEFAULT),
-	repos: ["max", "prefix", ...Object.keys(REPO).flatMap((name) => [name, withoutUnit(name) ?? name])],
-	accounts: ["max", "max_api_calls", ...Object.keys(ACCOUNT)],
-	hosts: ["max"],
-	agents: AGENT_KEYS,
-	probes: ["command"],
-	resources: [],
-	sources: Object.keys(SOURCE_DEFAULT),
-	cron: ["schedule", "timezone", "catch_up", "add"],
-	watches: ["paths", "debounce_ms", "debounce", "add"],
-};
+const NAMED = new Map<string, string[]>();
+for (const [key, { entry }] of [CONFIG, HOST].flatMap((table) => Object.entries<SettingRow>(table)))
+	if (entry) NAMED.set(key, [...(NAMED.get(key) ?? []), ...namesOf(entry)]);
 
 /** Merges layers, given from the weakest to the strongest. */
 export function effective(layers: readonly Layer[]): Effective {
@@ -70,8 +57,8 @@ export function effective(layers: readonly Layer[]): Effective {
 
 /** Splits a repo or account: the engine needs its caps and prefix, the daemon the rest. Refuses a key that neither of them knows. */
 function split(key: "repos" | "accounts", value: unknown): [engine: unknown, ours: unknown] {
-	const known = NAMED[key] as readonly string[];
-	const mine = key === "repos" ? REPO_KEYS : Object.keys(ACCOUNT);
+	const known = NAMED.get(key) ?? [];
+	const mine = namesOf(HOST[key].entry);
 	if (typeof value !== "object" || value === null || Array.isArray(value)) return [value, {}];
 	const engine: ConfigValues = {};
 	const ours: ConfigValues = {};
@@ -90,7 +77,6 @@ function split(key: "repos" | "accounts", value: unknown): [engine: unknown, our
 	}
 	return [engine, ours];
 }
-const REPO_KEYS = Object.keys(REPO).flatMap((name) => [name, withoutUnit(name) ?? name]);
 
 /** A group such as `lanes:` with nothing below it, or only comments, counts as absent. */
 const isEmptyGroup = (key: string, value: unknown) => {
@@ -163,7 +149,7 @@ export function flat(value: unknown, path = ""): [string, unknown][] {
 /** Splits a key into steps. Names chosen by the user may hold dots, so `lanes.a.b.max` is lanes → a.b → max. */
 export function stepsOf(key: string): string[] {
 	const [top = "", ...rest] = key.split(".");
-	const fields = NAMED[top];
+	const fields = NAMED.get(top);
 	if (!fields || rest.length === 0) return [top, ...rest];
 	const at = rest.findIndex((part, index) => index > 0 && fields.includes(part));
 	return at < 0 ? [top, rest.join(".")] : [top, rest.slice(0, at).join("."), ...rest.slice(at)];
@@ -172,7 +158,7 @@ export function stepsOf(key: string): string[] {
 /** Refuses `lanes.default.mx 3`: it would make an entry called `default.mx`, but means a field that the entry does not have. */
 export function checkStep(key: string, value: unknown): void {
 	const [top = "", ...rest] = key.split(".");
-	const fields = NAMED[top] ?? [];
+	const fields = NAMED.get(top) ?? [];
 	const isEntry = value === undefined || (typeof value === "object" && !Array.isArray(value));
 	if (fields.length === 0 || rest.length < 2 || isEntry || stepsOf(key).length !== 2) return;
 	// The mistyped part is the first one that resembles a field, otherwise the last one.
@@ -203,9 +189,9 @@ function isGiven(given: ConfigValues, key: string): boolean {
 /** `next` as input that leaves nothing of `before`: entries of maps that are gone get null, which removes them. */
 export function completeInput(next: Config, before: Config): Record<string, unknown> {
 	const input: Record<string, unknown> = { ...next };
-	for (const map of ["lanes", "repos", "accounts", "hosts", "resources"] as const) {
-		const gone = Object.keys(before[map]).filter((name) => !Object.hasOwn(next[map], name));
-		input[map] = { ...Object.fromEntries(gone.map((name) => [name, null])), ...next[map] };
-	}
+	const old: Record<string, unknown> = { ...before };
+	const removed = (entries: unknown) => Object.fromEntries(Object.keys(entries as object).map((name) => [name, null]));
+	for (const [key, { entry }] of Object.entries<SettingRow>(CONFIG))
+		if (entry) input[key] = { ...removed(old[key]), ...(input[key] as object) };
 	return input;
 }

@@ -9,17 +9,16 @@
 
 import type { Log } from "../../contracts/log.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
-import { type Config, DEFAULTS } from "../../core/config.ts";
+import { type Config, DEFAULTS, readConfig } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { readConfig, withoutUnit } from "../../core/input/config.ts";
+import { CONFIG } from "../../core/schema/config.ts";
+import { namesOf } from "../../core/schema/setting.ts";
 import { systemTimezone } from "../../host/local.ts";
 import type { ConfigFile } from "./file.ts";
 import { flat, type Origin, stepsOf } from "./layers.ts";
 import { parseValue } from "./text.ts";
 
-const ENGINE = Object.keys(DEFAULTS).flatMap((name) => [name, withoutUnit(name) ?? name]);
-/** The only fields of a repo or an account that belong to the scheduler. */
-const OF_ENTRIES = ["max", "prefix", "max_api_calls"];
+const ENGINE = namesOf(CONFIG);
 
 /** Whether a setting is the same for all hosts. */
 export function isShared(key: string): boolean {
@@ -27,7 +26,8 @@ export function isShared(key: string): boolean {
 	if (top === "preset") return true;
 	if (!ENGINE.includes(top)) return false;
 	if (top === "agents") return key === "agents";
-	if (top === "repos" || top === "accounts") return field !== undefined && OF_ENTRIES.includes(field);
+	// The rest of a repo or an account is the host's own.
+	if (top === "repos" || top === "accounts") return field !== undefined && namesOf(CONFIG[top].entry).includes(field);
 	return true;
 }
 

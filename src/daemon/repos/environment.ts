@@ -5,6 +5,7 @@ import type { Git } from "../../contracts/git.ts";
 import type { Clock } from "../../contracts/host.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
 import { NETWORK } from "../../core/input/environment.ts";
+import type { WholeRepo } from "../../core/schema/repo.ts";
 import { matchesAny } from "../../core/text/stars.ts";
 import { localDisk } from "../../host/disk.ts";
 import { type FactHost, withFacts } from "../../host/facts/facts.ts";
@@ -17,7 +18,6 @@ import { treeOf } from "../../workspaces/record.ts";
 import type { ConfigFile } from "../config/file.ts";
 import type { Home } from "../service/home.ts";
 import { createFetching } from "./by-url.ts";
-import type { WholeRepo } from "./file.ts";
 import { mergeHold, settingsOf } from "./repos.ts";
 import { wantedFacts } from "./wanted-facts.ts";
 

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { SILENT } from "../../contracts/log.ts";
+import { REPO_DEFAULT } from "../../core/schema/repo.ts";
 import { localHost } from "../../host/local.ts";
 import { openConfigFile } from "../config/file.ts";
-import { REPO } from "../config/settings.ts";
 import { withRepoFile } from "./file.ts";
 import { createRepos } from "./repos.ts";
 import { lostTrust, trustChecks, trustNow } from "./trust.ts";
@@ -18,7 +18,7 @@ function repoWith(text: string, trusted: boolean | "this" = "this") {
 	const path = makeFolder();
 	writeFileSync(join(path, "sluice.yml"), text);
 	const hash = createHash("sha256").update(text).digest("hex");
-	return { ...REPO, max: null, prefix: null, path, trusted: trusted === "this" ? hash : trusted };
+	return { ...REPO_DEFAULT, max: null, prefix: null, path, trusted: trusted === "this" ? hash : trusted };
 }
 
 describe("a repo's sluice.yml", () => {
@@ -28,7 +28,7 @@ describe("a repo's sluice.yml", () => {
 		const { settings, file } = withRepoFile({ ...repoWith(TEXT), base_branch: "main" });
 		expect(file.state).toBe("trusted");
 		expect(settings).toMatchObject({ base_branch: "develop", hook_timeout_ms: 5000, verify: ["make", "test"], max: 1, prefix: "ap-" });
-		expect(settings.hooks).toEqual({ ...REPO.hooks, before_run: ["make", "deps"] });
+		expect(settings.hooks).toEqual({ ...REPO_DEFAULT.hooks, before_run: ["make", "deps"] });
 	});
 
 	test("does not count untrusted, or once it has changed", () => {
@@ -124,7 +124,7 @@ describe("repos in config.yml", () => {
 test("100 lists of repos at once: each repo is looked at twice, a few repos at a time", async () => {
 	const folder = makeFolder();
 	const repos = Object.fromEntries(
-		Array.from({ length: 16 }, (_, n) => [`r${n}`, { ...REPO, path: join(folder, `r${n}`), base_branch: "main" }]),
+		Array.from({ length: 16 }, (_, n) => [`r${n}`, { ...REPO_DEFAULT, path: join(folder, `r${n}`), base_branch: "main" }]),
 	);
 	const [asked, open]: [string[], Set<string>] = [[], new Set()];
 	let most = 0;

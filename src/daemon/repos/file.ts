@@ -3,18 +3,15 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { RepoSettings } from "../../contracts/workspace.ts";
 import { codeOf, SluiceError } from "../../core/errors.ts";
-import { group, type Readers } from "../../core/input/config.ts";
+import { REPO_FILE_KEYS, type WholeRepo } from "../../core/schema/repo.ts";
+import { rowsReader, type ValuesOf } from "../../core/schema/setting.ts";
 import { isInside } from "../../core/trust/path.ts";
 import { REPO_FILE, trustsFile } from "../../core/trust/repo-files.ts";
 import { readBytes, usePlainFile } from "../../host/plain-file.ts";
-import { REPO_ENGINE_READERS, REPO_FILE_READERS } from "../config/settings.ts";
 import { readConfigText } from "../config/text.ts";
 
-/** All settings of a repo: the daemon's keys and the engine's. */
-export type WholeRepo = RepoSettings & { max: number | null; prefix: string | null };
-type FileKeys = Omit<WholeRepo, "path" | "url" | "trusted">;
+type FileKeys = ValuesOf<typeof REPO_FILE_KEYS>;
 export type RepoFile =
 	| { state: "none" }
 	/** `changed`: the text differs from the one that was trusted. */
@@ -24,7 +21,7 @@ export type RepoFile =
 
 const FILE = REPO_FILE;
 const MOST = 100_000;
-const readKeys = group<FileKeys>({ ...REPO_FILE_READERS, ...REPO_ENGINE_READERS } as Readers<FileKeys>);
+const readKeys = rowsReader(REPO_FILE_KEYS);
 const cache = new Map<string, { mark: string; text: string; digest: string }>();
 
 /** The settings in force, and the state of the repo's file. */

@@ -12,14 +12,14 @@ import type { Config } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { suggest } from "../../core/input/nearest.ts";
+import { REPO_DEFAULT, type WholeRepo } from "../../core/schema/repo.ts";
 import { nameOfUrl, urlFault, withoutCredentials } from "../../core/text/repo-url.ts";
 import { REPO_FILE } from "../../core/trust/repo-files.ts";
 import { busyWith } from "../../host/facts/repo-facts.ts";
 import type { ConfigFile } from "../config/file.ts";
-import { REPO } from "../config/settings.ts";
 import { baseOfFolder, baseOfRemote, branchText } from "./base.ts";
 import { branchCheck } from "./branches.ts";
-import { type WholeRepo, withRepoFile } from "./file.ts";
+import { withRepoFile } from "./file.ts";
 import { lostTrust, recipesOf, trustChecks, trustNow, trustView } from "./trust.ts";
 
 export type RepoParts = {
@@ -44,7 +44,7 @@ function writtenOf(config: InForce, name: string): WholeRepo | null {
 	if (!Object.hasOwn(repos, name)) return null;
 	const own = config.settings().repos;
 	const { max = null, prefix = null } = repos[name] ?? {};
-	return { ...((Object.hasOwn(own, name) ? own[name] : undefined) ?? REPO), max, prefix };
+	return { ...((Object.hasOwn(own, name) ? own[name] : undefined) ?? REPO_DEFAULT), max, prefix };
 }
 
 /** The repo's settings in force, including its trusted sluice.yml. */
@@ -54,7 +54,7 @@ export const settingsOf = (config: InForce, name: string): WholeRepo | null => {
 };
 
 /** The repo's own recipes that are in force. */
-export const repoRecipes = (config: InForce, name: string): RepoRecipes => recipesOf(name, writtenOf(config, name) ?? REPO);
+export const repoRecipes = (config: InForce, name: string): RepoRecipes => recipesOf(name, writtenOf(config, name) ?? REPO_DEFAULT);
 
 /** Why merges into a repo are suspended now; null when they are not. */
 export const mergeHold = (config: InForce, name: string): string | null => {

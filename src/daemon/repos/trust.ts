@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Checkup, RepoDocument } from "../../api/context.ts";
 import type { RepoRecipes } from "../../contracts/intake.ts";
 import { SluiceError } from "../../core/errors.ts";
+import type { WholeRepo } from "../../core/schema/repo.ts";
 import {
 	changesSince,
 	type FileDigests,
@@ -18,7 +19,7 @@ import {
 	trustLines,
 } from "../../core/trust/repo-files.ts";
 import { readRecipeText } from "../../intake/recipe-book.ts";
-import { parse, repoFileIn, type WholeRepo, withRepoFile } from "./file.ts";
+import { parse, repoFileIn, withRepoFile } from "./file.ts";
 import { type RecipesRead, recipesIn } from "./recipes.ts";
 
 /** `unusable`: why its sluice.yml cannot be used; `problem`: the same of its recipes. */

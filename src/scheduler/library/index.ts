@@ -3,9 +3,9 @@
 import type { Clock, Host } from "../../contracts/host.ts";
 import type { Act, OpenOptions, Scheduler } from "../../contracts/scheduler.ts";
 import type { Store } from "../../contracts/store.ts";
+import { presetConfig, readConfig } from "../../core/config.ts";
 import { isProbed } from "../../core/fact.ts";
 import * as check from "../../core/input/check.ts";
-import { presetConfig, readConfig } from "../../core/input/config.ts";
 import { PIECE } from "../apply/apply.ts";
 import { apply } from "../apply/run.ts";
 import { kernelMethods } from "../kernel/methods.ts";

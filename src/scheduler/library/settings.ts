@@ -2,8 +2,8 @@
 // processes have committed, so it reads shared settings there.
 
 import type { Act, ConfigInput, Scheduler } from "../../contracts/scheduler.ts";
-import { type Config, DEFAULTS } from "../../core/config.ts";
-import { readConfig } from "../../core/input/config.ts";
+import { type Config, DEFAULTS, readConfig } from "../../core/config.ts";
+
 import { copy } from "../../core/text/copy.ts";
 import type { Memory } from "../transaction/cache.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";

@@ -10,8 +10,7 @@ const PIECE = 50;
 /** Returns the number of jobs whose folders were removed. */
 export async function dropOldFolders(context: SupervisorContext): Promise<number> {
 	const { disk, clock, host, runs, scheduler } = context;
-	const keep = context.settings().log_retention_ms;
-	if (keep === null) return 0;
+	const { log_retention_ms: keep } = context.settings();
 	const before = clock.now() - keep;
 	let dropped = 0;
 	for (const [index, name] of disk.list(runs).entries()) {

@@ -2,9 +2,9 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Config, DEFAULTS, hardLimit, isDirect, LANE_DEFAULT, laneOf, NO_RETRY, PRESETS, softLimit } from "../config.ts";
+import { type Config, DEFAULTS, hardLimit, isDirect, LANE_DEFAULT, laneOf, NO_RETRY, PRESETS, presetConfig, softLimit } from "../config.ts";
 import { SluiceError } from "../errors.ts";
-import { presetConfig, readConfig } from "./config.ts";
+import { readConfig } from "./config.ts";
 
 const read = (value: unknown, before: Config = DEFAULTS) => readConfig(value, before);
 
@@ -170,7 +170,7 @@ describe("unknown keys, with a suggestion", () => {
 		expect(refusal(value)).toMatchObject({ code: "unknown_key", field, hint });
 	});
 	test("or all there are", () => {
-		expect(refusal({ queue: { frobnicate: 1 } }).hint).toBe("known keys: soft_limit, hard_limit, count_serial, limit_items");
+		expect(refusal({ kernel: { frobnicate: 1 } }).hint).toBe("known keys: enabled");
 		expect(refusal(JSON.parse('{"__proto__": {"max_concurrent": 1}}'))).toMatchObject({ code: "unknown_key", field: "__proto__" });
 	});
 });
@@ -250,7 +250,11 @@ describe("presets", () => {
 	test.each(Object.keys(PRESETS) as (keyof typeof PRESETS)[])("%s can be written down and read again", (name) => {
 		const preset = presetConfig(name);
 		expect(read(JSON.parse(JSON.stringify(preset)), preset)).toEqual(preset);
-		expect(Object.keys(preset).sort()).toEqual(Object.keys(DEFAULTS).sort());
+		expect(Object.keys(preset)).toEqual(Object.keys(DEFAULTS));
+	});
+	test.each(Object.keys(PRESETS) as (keyof typeof PRESETS)[])("%s inherits each key of a group that it does not change", (name) => {
+		const groups = ["queue", "order", "parents", "retry", "agent_retry", "environment_breaker", "rate_limit", "kernel"] as const;
+		for (const group of groups) expect(Object.keys(presetConfig(name)[group])).toEqual(Object.keys(DEFAULTS[group]));
 	});
 	test("none is the defaults", () => {
 		expect(presetConfig(undefined)).toEqual(DEFAULTS);
