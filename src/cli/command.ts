@@ -51,6 +51,12 @@ export type CommandSpec = {
 	load(): Promise<{ run: CommandRun }>;
 };
 
+export type VerbSpec = Omit<CommandSpec, "name" | "load">;
+
+/** The commands of a noun, all done by one file: `lane set` is the verb `set` of `lane`. */
+export const commandsOf = (noun: string, load: CommandSpec["load"], verbs: Readonly<Record<string, VerbSpec>>): readonly CommandSpec[] =>
+	Object.entries(verbs).map(([verb, spec]) => ({ ...spec, name: `${noun} ${verb}`, load }));
+
 export type Value = true | string | number | readonly string[];
 
 /** A parsed command line. Reading an option that the command does not declare throws: it is a bug of ours. */

@@ -1,26 +1,20 @@
 // Descriptions of the `account` commands.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 
-const load = () => import("../commands/account.ts");
 const NAME = { name: "NAME", help: "The account.", take: "one" } as const;
 
-export const ACCOUNT: readonly CommandSpec[] = [
-	{
-		name: "account list",
+export const ACCOUNT = commandsOf("account", () => import("../commands/account.ts"), {
+	list: {
 		help: "Accounts: open, limited, closed or with their provider down, and until when.",
 		examples: [["sluice account list", "who may go on"]],
-		load,
 	},
-	{
-		name: "account show",
+	show: {
 		help: "One account: whether work may start on it, and all that keeps it from that.",
 		args: [NAME],
 		examples: [["sluice account show work", "why nothing starts on it"]],
-		load,
 	},
-	{
-		name: "account limit",
+	limit: {
 		help: "Say that a provider has limited an account, or that it is closed.",
 		more: ["With none of the options it is held for a few seconds, longer each time."],
 		args: [NAME],
@@ -34,13 +28,10 @@ export const ACCOUNT: readonly CommandSpec[] = [
 			["sluice account limit work --until 14:00", "nothing starts on it before"],
 			["sluice account limit work --closed 'card expired'", "until account clear"],
 		],
-		load,
 	},
-	{
-		name: "account clear",
+	clear: {
 		help: "Open an account that was limited or closed, or whose provider was down.",
 		args: [NAME],
 		examples: [["sluice account clear work", "after logging in again"]],
-		load,
 	},
-];
+});

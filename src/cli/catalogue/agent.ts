@@ -1,31 +1,25 @@
 // Descriptions of the `agent` commands.
 
 import { AGENT_NAMES } from "../../core/agents/profile.ts";
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 
-const load = () => import("../commands/agent.ts");
 const NAME = {
 	name: "NAME",
 	help: `The agent: ${AGENT_NAMES.join(", ")}, command, or one of the configuration.`,
 	take: "one",
 } as const;
 
-export const AGENT: readonly CommandSpec[] = [
-	{
-		name: "agent list",
+export const AGENT = commandsOf("agent", () => import("../commands/agent.ts"), {
+	list: {
 		help: "Agents: installed where, which version, and whether their runs will be logged in.",
 		examples: [["sluice agent list", "what can be given to --agent"]],
-		load,
 	},
-	{
-		name: "agent show",
+	show: {
 		help: "One agent: how it is started, resumed, stopped and read.",
 		args: [NAME],
 		examples: [["sluice agent show claude", "its profile in force"]],
-		load,
 	},
-	{
-		name: "agent judge",
+	judge: {
 		help: "What is made of recorded output: for writing and debugging profiles.",
 		more: [
 			"By the rules of the configuration (agents.NAME.outcomes, usage, session) and the agent's output.",
@@ -39,6 +33,5 @@ export const AGENT: readonly CommandSpec[] = [
 			{ name: "format", type: "text", value: "NAME", help: `Read it as ${AGENT_NAMES.join(", ")} or command prints.` },
 		],
 		examples: [["sluice agent judge claude --stdout out.jsonl --exit 1", "limited, until when?"]],
-		load,
 	},
-];
+});

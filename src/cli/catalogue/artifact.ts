@@ -1,24 +1,19 @@
 // Descriptions of the `artifact` commands.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf, type VerbSpec } from "../command.ts";
 
-const load = () => import("../commands/artifact.ts");
-const marker = (verb: string, help: string): CommandSpec => ({
-	name: `artifact ${verb}`,
+const marker = (verb: string, help: string): VerbSpec => ({
 	help,
 	args: [{ name: "ARTIFACT", help: "custom:TYPE:KEY or sentinel:NAME.", take: "one" }],
 	options: [{ name: "absent", type: "flag", help: "It is not there." }],
 	examples: [[`sluice artifact ${verb} custom:review:A-12`, "jobs that need it go on"]],
-	load,
 });
 
-export const ARTIFACT: readonly CommandSpec[] = [
-	{
-		name: "artifact list",
+export const ARTIFACT = commandsOf("artifact", () => import("../commands/artifact.ts"), {
+	list: {
 		help: "Artifacts that jobs need or produce, and whether they are there.",
 		examples: [["sluice artifact list", "what is there"]],
-		load,
 	},
-	marker("set", "Say that an artifact is there, or is not."),
-	marker("mark", "The same as artifact set."),
-];
+	set: marker("set", "Say that an artifact is there, or is not."),
+	mark: marker("mark", "The same as artifact set."),
+});

@@ -1,46 +1,35 @@
 // Descriptions of the `batch` commands.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 import { REASON } from "../command-line/shared-options.ts";
 
-const load = () => import("../commands/batch.ts");
 const NAME = { name: "NAME", help: "The batch.", take: "one" } as const;
 
-export const BATCH: readonly CommandSpec[] = [
-	{
-		name: "batch list",
+export const BATCH = commandsOf("batch", () => import("../commands/batch.ts"), {
+	list: {
 		help: "Batches that are open, and how far they are.",
 		options: [{ name: "all", type: "flag", help: "Closed ones too." }],
 		examples: [["sluice batch list", "what is done of each"]],
-		load,
 	},
-	{
-		name: "batch show",
+	show: {
 		help: "One batch with its jobs.",
 		args: [NAME],
 		examples: [["sluice batch show sling-17", "job by job"]],
-		load,
 	},
-	{
-		name: "batch close",
+	close: {
 		help: "Close a batch that you own: now, or when its last job ends.",
 		args: [NAME],
 		examples: [["sluice batch close night", "nothing more comes"]],
-		load,
 	},
-	{
-		name: "batch cancel",
+	cancel: {
 		help: "End all jobs of a batch.",
 		args: [NAME],
 		options: [REASON],
 		examples: [["sluice batch cancel sling-17 --reason 'wrong branch'", "waiting ones at once, running ones after a stop"]],
-		load,
 	},
-	{
-		name: "batch retry",
+	retry: {
 		help: "Run again what failed in a batch, and what comes after it.",
 		args: [NAME],
 		examples: [["sluice batch retry sling-17", "what succeeded stays"]],
-		load,
 	},
-];
+});

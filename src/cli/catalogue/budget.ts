@@ -1,18 +1,13 @@
 // Descriptions of the `budget` commands.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 
-const load = () => import("../commands/budget.ts");
-
-export const BUDGET: readonly CommandSpec[] = [
-	{
-		name: "budget list",
+export const BUDGET = commandsOf("budget", () => import("../commands/budget.ts"), {
+	list: {
 		help: "Budgets: what is used of what is granted.",
 		examples: [["sluice budget list", "who has how much left"]],
-		load,
 	},
-	{
-		name: "budget grant",
+	grant: {
 		help: "Grant a budget.",
 		args: [
 			{ name: "SUBJECT", help: "owner:NAME, batch:NAME or repo:NAME.", take: "one" },
@@ -29,10 +24,8 @@ export const BUDGET: readonly CommandSpec[] = [
 			["sluice budget grant owner:ann cost_micro '$5' --window day", "five dollars a day"],
 			["sluice budget grant batch:night cost_micro '$20' --reserve '$0.50' --on-breach stop", "and not a run more than fits"],
 		],
-		load,
 	},
-	{
-		name: "budget report",
+	report: {
 		help: "What jobs have cost, by batch or another trait; or report usage that no run has reported.",
 		more: ["With SUBJECT, DIMENSION and AMOUNT it charges that ledger; below zero takes back."],
 		args: [
@@ -57,6 +50,5 @@ export const BUDGET: readonly CommandSpec[] = [
 			["sluice budget report --per job --batch night", "the dearest jobs of one batch"],
 			["sluice budget report owner:ann tokens 1200", "what an agent elsewhere used"],
 		],
-		load,
 	},
-];
+});

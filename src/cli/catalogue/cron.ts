@@ -1,20 +1,16 @@
 // Descriptions of the `cron` commands.
 
-import type { ArgSpec, CommandSpec } from "../command.ts";
+import { type ArgSpec, commandsOf } from "../command.ts";
 
 const NAME: ArgSpec = { name: "NAME", help: "The trigger; watch:NAME for one that watches files.", take: "one" };
-const load = () => import("../commands/cron.ts");
 
-export const CRON: readonly CommandSpec[] = [
-	{
-		name: "cron list",
+export const CRON = commandsOf("cron", () => import("../commands/cron.ts"), {
+	list: {
 		help: "Triggers by time and by files: when each comes next, when it came last.",
 		examples: [["sluice cron list", "what will be added, and when"]],
-		load,
 	},
-	{ name: "cron show", help: "One trigger.", args: [NAME], examples: [["sluice cron show nightly", "all that is known of it"]], load },
-	{
-		name: "cron add",
+	show: { help: "One trigger.", args: [NAME], examples: [["sluice cron show nightly", "all that is known of it"]] },
+	add: {
 		help: "Add a job at certain times from now on.",
 		more: [
 			"Kept under `cron` in the configuration file, where it can also have every other field of a job. Triggers by files stand under `watches` there.",
@@ -50,20 +46,15 @@ export const CRON: readonly CommandSpec[] = [
 			["sluice cron add nightly '30 2 * * *' --timezone Europe/Berlin -- make all", "at half past two, there"],
 			["sluice cron add tidy @weekly --agent claude --catch-up one 'Remove dead code'", "made up for once if the machine slept"],
 		],
-		load,
 	},
-	{
-		name: "cron remove",
+	remove: {
 		help: "Take a trigger away; jobs that it has added stay.",
 		args: [NAME],
 		examples: [["sluice cron remove nightly", ""]],
-		load,
 	},
-	{
-		name: "cron run",
+	run: {
 		help: "Add a trigger's job now, unless the last one is still open.",
 		args: [NAME],
 		examples: [["sluice cron run nightly", "once, by hand"]],
-		load,
 	},
-];
+});

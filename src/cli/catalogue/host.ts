@@ -1,27 +1,21 @@
 // Descriptions of the `host` commands.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 import { REASON } from "../command-line/shared-options.ts";
 
-const load = () => import("../commands/host.ts");
 const NAME = { name: "NAME", help: "The host.", take: "one", completes: "host" } as const;
 
-export const HOST: readonly CommandSpec[] = [
-	{
-		name: "host list",
+export const HOST = commandsOf("host", () => import("../commands/host.ts"), {
+	list: {
 		help: "Hosts that run jobs: their state, labels and runs.",
 		examples: [["sluice host list", "which machines are there"]],
-		load,
 	},
-	{
-		name: "host show",
+	show: {
 		help: "One host, and what runs on it.",
 		args: [NAME],
 		examples: [["sluice host show mill-3", ""]],
-		load,
 	},
-	{
-		name: "host drain",
+	drain: {
 		help: "Let a host start nothing more; what runs there goes on.",
 		more: ["It stays so until `host undrain`, also when its daemon is restarted."],
 		args: [NAME],
@@ -33,14 +27,11 @@ export const HOST: readonly CommandSpec[] = [
 			['sluice host drain mill-3 --reason "a new disk"', "before it is taken down"],
 			["sluice host drain mill-3 --stop", "at once"],
 		],
-		load,
 	},
-	{ name: "host undrain", help: "Let a host start jobs again.", args: [NAME], examples: [["sluice host undrain mill-3", ""]], load },
-	{
-		name: "host remove",
+	undrain: { help: "Let a host start jobs again.", args: [NAME], examples: [["sluice host undrain mill-3", ""]] },
+	remove: {
 		help: "Forget a host that is gone, and its labels with it.",
 		args: [NAME],
 		examples: [["sluice host remove mill-3", "it will not be back"]],
-		load,
 	},
-];
+});

@@ -1,16 +1,14 @@
 // Descriptions of the `kernel` commands: the methods kernel.* for the kernel's queue, its agents and their ledgers.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 
-const load = () => import("../commands/kernel.ts");
 const ID = { name: "ID", help: "The entry's number (sched_id).", take: "one" } as const;
 const PID = { name: "PID", help: "The agent's number.", take: "one" } as const;
 const DIM = { name: "DIMENSION", help: "tokens, cost, wall or a word of your own.", take: "one" } as const;
 const STATES = ["queued", "dispatched", "completed", "expired", "cancelled"] as const;
 
-export const KERNEL: readonly CommandSpec[] = [
-	{
-		name: "kernel list",
+export const KERNEL = commandsOf("kernel", () => import("../commands/kernel.ts"), {
+	list: {
 		help: "Entries of the kernel's queue, by number.",
 		more: ["Workers of your own claim them (kernel.sched.claim); sluice pause does not hold them back."],
 		options: [
@@ -23,17 +21,13 @@ export const KERNEL: readonly CommandSpec[] = [
 			["sluice kernel list", "all of them"],
 			["sluice kernel list --state queued --pid 2", "what one agent still has before it"],
 		],
-		load,
 	},
-	{
-		name: "kernel get",
+	get: {
 		help: "One entry, with its payload.",
 		args: [ID],
 		examples: [["sluice kernel get 7", "where it stands"]],
-		load,
 	},
-	{
-		name: "kernel enqueue",
+	enqueue: {
 		help: "Add an entry for an agent.",
 		args: [PID],
 		options: [
@@ -53,17 +47,13 @@ export const KERNEL: readonly CommandSpec[] = [
 			['sluice kernel enqueue 1 --priority 5 --payload \'{"step": "read"}\'', "for agent 1, before those of less priority"],
 			["sluice kernel enqueue 1 --trigger cron --unique", "unless one waits already"],
 		],
-		load,
 	},
-	{
-		name: "kernel cancel",
+	cancel: {
 		help: "End a queued entry. One that a worker has: sluice cancel ID asks that worker to stop.",
 		args: [ID],
 		examples: [["sluice kernel cancel 7", "it is not handed out any more"]],
-		load,
 	},
-	{
-		name: "kernel claim",
+	claim: {
 		help: "Claim entries by hand, as a worker does.",
 		args: [{ name: "WORKER", help: "Who works on them.", take: "one" }],
 		options: [
@@ -71,18 +61,14 @@ export const KERNEL: readonly CommandSpec[] = [
 			{ name: "no-admission-check", type: "flag", help: "Also entries of agents that are over a limit." },
 		],
 		examples: [["sluice kernel claim me --max 2", "the next two"]],
-		load,
 	},
-	{
-		name: "kernel complete",
+	complete: {
 		help: "End a dispatched entry, as its worker does.",
 		args: [ID, { name: "EXIT_KIND", help: "How it ended.", take: "one", completes: ["completed", "cancelled", "failed", "crashed"] }],
 		options: [{ name: "worker", type: "text", value: "WORKER", help: "Only if this worker has it." }],
 		examples: [["sluice kernel complete 7 failed", "its worker is gone, and it shall not run again"]],
-		load,
 	},
-	{
-		name: "kernel gc",
+	gc: {
 		help: "Expire queued entries whose deadline has passed; put entries of silent workers back.",
 		options: [
 			{ name: "stale", type: "text", value: "SPAN", help: "Also requeue dispatched entries whose worker has been silent for so long." },
@@ -91,40 +77,30 @@ export const KERNEL: readonly CommandSpec[] = [
 			["sluice kernel gc", "expired ones only"],
 			["sluice kernel gc --stale 10m", "and what dead workers have left"],
 		],
-		load,
 	},
-	{
-		name: "kernel agents",
+	agents: {
 		help: "Agents of the kernel: pid, name, state.",
 		examples: [["sluice kernel agents", "who there is"]],
-		load,
 	},
-	{
-		name: "kernel create",
+	create: {
 		help: "Make an agent; it is READY, and nothing is enqueued for it.",
 		args: [{ name: "NAME", help: "Its name.", take: "one" }],
 		examples: [["sluice kernel create researcher", "prints its pid"]],
-		load,
 	},
-	{
-		name: "kernel transition",
+	transition: {
 		help: "Set an agent's state; DEAD is for ever.",
 		args: [PID, { name: "STATE", help: "The new state.", take: "one", completes: ["READY", "RUNNING", "WAITING", "SUSPENDED", "DEAD"] }],
 		examples: [["sluice kernel transition 2 SUSPENDED", "what it has queued is still handed out"]],
-		load,
 	},
-	{
-		name: "kernel ledger",
+	ledger: {
 		help: "Ledgers of an agent, or all that are over their limit.",
 		args: [{ ...PID, take: "optional" }],
 		examples: [
 			["sluice kernel ledger 2", "what it has used of what it was granted"],
 			["sluice kernel ledger", "who is not admitted now"],
 		],
-		load,
 	},
-	{
-		name: "kernel grant",
+	grant: {
 		help: "Set the limit of an agent's ledger. An agent that has used more is passed over by claims.",
 		args: [PID, DIM, { name: "LIMIT", help: "A whole number.", take: "one" }],
 		options: [
@@ -132,21 +108,16 @@ export const KERNEL: readonly CommandSpec[] = [
 			{ name: "warn-at", type: "text", value: "SHARE", help: "Warn at this share of it, such as 0.8." },
 		],
 		examples: [["sluice kernel grant 2 tokens 100000 --window day", "so much each day"]],
-		load,
 	},
-	{
-		name: "kernel charge",
+	charge: {
 		help: "Add to what an agent has used; below zero takes back.",
 		args: [PID, DIM, { name: "AMOUNT", help: "A whole number.", take: "one" }],
 		examples: [["sluice kernel charge 2 tokens 1500", "used by its last run"]],
-		load,
 	},
-	{
-		name: "kernel import",
+	import: {
 		help: "Take over agents, ledgers and queue of a kernel.db; all or nothing, the file stays as it is.",
 		args: [{ name: "FILE", help: "The kernel.db, of schema 2 or 3.", take: "one", completes: "file" }],
 		options: [{ name: "renumber", type: "flag", help: "Give agents and entries new numbers, where theirs are taken here." }],
 		examples: [["sluice kernel import ~/.kernel/kernel.db", "pids and sched_ids stay what they were"]],
-		load,
 	},
-];
+});

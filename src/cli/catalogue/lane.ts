@@ -1,18 +1,13 @@
 // Descriptions of the `lane` commands.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 
-const load = () => import("../commands/lane.ts");
-
-export const LANE: readonly CommandSpec[] = [
-	{
-		name: "lane list",
+export const LANE = commandsOf("lane", () => import("../commands/lane.ts"), {
+	list: {
 		help: "Lanes with their caps and what is in them.",
 		examples: [["sluice lane list", "how full each is"]],
-		load,
 	},
-	{
-		name: "lane set",
+	set: {
 		help: "Change a lane, or make one; counts at once.",
 		args: [{ name: "NAME", help: "The lane.", take: "one", completes: "lane" }],
 		options: [
@@ -20,13 +15,10 @@ export const LANE: readonly CommandSpec[] = [
 			{ name: "priority", type: "number", value: "N", help: "Its base in the priority sum." },
 		],
 		examples: [["sluice lane set code --max 8 --priority 100", "eight at a time, before others"]],
-		load,
 	},
-	{
-		name: "lane remove",
+	remove: {
 		help: "Take a lane out of the configuration; not while a job of it is open.",
 		args: [{ name: "NAME", help: "The lane.", take: "one", completes: "lane" }],
 		examples: [["sluice lane remove docs", "no job uses it any more"]],
-		load,
 	},
-];
+});

@@ -1,14 +1,10 @@
 // Description of `sluice lock list`.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 
-const load = () => import("../commands/lock.ts");
-
-export const LOCK: readonly CommandSpec[] = [
-	{
-		name: "lock list",
+export const LOCK = commandsOf("lock", () => import("../commands/lock.ts"), {
+	list: {
 		help: "Locks: who holds them, for whom one is kept free.",
 		examples: [["sluice lock list", "what is taken"]],
-		load,
 	},
-];
+});

@@ -1,26 +1,20 @@
 // Descriptions of the `repo` commands.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 
-const load = () => import("../commands/repo.ts");
 const NAME = { name: "NAME", help: "The repo.", take: "one" } as const;
 
-export const REPO: readonly CommandSpec[] = [
-	{
-		name: "repo list",
+export const REPO = commandsOf("repo", () => import("../commands/repo.ts"), {
+	list: {
 		help: "Repos: where they are, how they merge, what is wrong with them.",
 		examples: [["sluice repo list", "which repos there are"]],
-		load,
 	},
-	{
-		name: "repo show",
+	show: {
 		help: "One repo: its settings in force and its worktrees.",
 		args: [NAME],
 		examples: [["sluice repo show app", "whether its sluice.yml and recipes count, too"]],
-		load,
 	},
-	{
-		name: "repo add",
+	add: {
 		help: "Register a git repository, by its folder or by a URL, or change one.",
 		more: ["With --url no folder is given, but a name: each host that gets a job of it clones it, and work goes back there."],
 		args: [
@@ -44,10 +38,8 @@ export const REPO: readonly CommandSpec[] = [
 			["sluice repo add ~/src/app --base-branch develop --merge mr", "requests instead of merges"],
 			["sluice repo add app --url git@example.org:team/app.git", "on every host, cloned when it is needed"],
 		],
-		load,
 	},
-	{
-		name: "repo trust",
+	trust: {
 		help: "Let a repo's own sluice.yml and recipes count, as they stand now.",
 		more: [
 			"They can name commands that run on this machine. What is new since the last time is listed with the commands that it names; at a terminal you are asked.",
@@ -59,13 +51,10 @@ export const REPO: readonly CommandSpec[] = [
 			{ name: "yes", short: "y", type: "flag", help: "Do not ask." },
 		],
 		examples: [["sluice repo trust app", "after reading them"]],
-		load,
 	},
-	{
-		name: "repo remove",
+	remove: {
 		help: "Take a repo out of the configuration; its folder and branches stay.",
 		args: [NAME],
 		examples: [["sluice repo remove app", ""]],
-		load,
 	},
-];
+});

@@ -1,29 +1,21 @@
 // Descriptions of the `source` commands.
 
-import type { CommandSpec } from "../command.ts";
+import { commandsOf } from "../command.ts";
 
-const load = () => import("../commands/source.ts");
-
-export const SOURCE: readonly CommandSpec[] = [
-	{
-		name: "source list",
+export const SOURCE = commandsOf("source", () => import("../commands/source.ts"), {
+	list: {
 		help: "Sources of items: what is in them, and what is wrong.",
 		examples: [["sluice source list", "cards, beads and folders of the configuration"]],
-		load,
 	},
-	{
-		name: "source show",
+	show: {
 		help: "The items of a source.",
 		args: [{ name: "NAME", help: "The source.", take: "one" }],
 		options: [{ name: "all", type: "flag", help: "Closed ones too." }],
 		examples: [["sluice source show board", "which are eligible, which are blocked, and by what"]],
-		load,
 	},
-	{
-		name: "source scan",
+	scan: {
 		help: "Look at a source now; what is eligible becomes jobs where it is watched.",
 		args: [{ name: "NAME", help: "The source; else all.", take: "optional" }],
 		examples: [["sluice source scan", "all of them"]],
-		load,
 	},
-];
+});

@@ -2,18 +2,6 @@
 
 import type { ArgSpec, OptionSpec } from "../command.ts";
 
-export const STATUSES = [
-	"queued",
-	"waiting_on_deps",
-	"waiting_on_locks",
-	"running",
-	"succeeded",
-	"failed",
-	"cancelled",
-	"blocked_by_dependency",
-	"expired",
-] as const;
-
 export const ID: ArgSpec = { name: "ID", help: "A job: its number or its name.", take: "one", completes: "job" };
 export const IDS: ArgSpec = { ...ID, help: "Jobs: numbers or names.", take: "many" };
 export const REASON: OptionSpec = { name: "reason", type: "text", value: "TEXT", help: "Why; is kept with the event." };

@@ -1,7 +1,8 @@
 // Descriptions of the commands that read jobs.
 
+import { STATUSES } from "../../../core/job.ts";
 import type { CommandSpec } from "../../command.ts";
-import { ID, IDS, STATUSES } from "../../command-line/shared-options.ts";
+import { ID, IDS } from "../../command-line/shared-options.ts";
 
 export const READ: readonly CommandSpec[] = [
 	{

@@ -4,13 +4,14 @@ import type { StatusDocument } from "../../../api/documents/status.ts";
 import type { Params } from "../../../api/protocol.ts";
 import type { ReadyEntry } from "../../../contracts/scheduler.ts";
 import { given } from "../../../core/given.ts";
+import { STATUSES } from "../../../core/job.ts";
 import { fieldHint, JOB_FIELDS } from "../../../core/job-fields.ts";
 import type { Call } from "../../command.ts";
-import { STATUSES } from "../../command-line/shared-options.ts";
 import { usage } from "../../failure.ts";
 import { answer, type Io, settingOf } from "../../io.ts";
 import { cellOf, columnOf, hasEnded, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../../printing/job-lines.ts";
-import { entryLines } from "../../printing/kernel-lines.ts";
+import { ENTRY_COLUMNS } from "../../printing/kernel-lines.ts";
+import { printList } from "../../printing/list.ts";
 import { withLockWords } from "../../printing/lock-words.ts";
 import { pairs } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
@@ -58,7 +59,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 			io.print.say(io.print.paintTalk("dim", "! waits for more than its turn; sluice why ID says for what"));
 		if (more) io.print.say(io.print.paintTalk("dim", `only the ${end} ${jobs.length} are shown; --limit 0 shows all`));
 	});
-	return undefined;
 }
 
 type Filter = Params<"job.list">;
@@ -88,7 +88,7 @@ async function kernelEntries(
 function printKernel(io: Io, { entries, total }: Kernel, jobs: number): void {
 	if (jobs > 0) io.print.out("");
 	io.print.out(io.print.paint("bold", "kernel"));
-	for (const line of entryLines(entries, io)) io.print.out(line);
+	printList(io, entries, ENTRY_COLUMNS, "");
 	if (entries.length < total)
 		io.print.say(io.print.paintTalk("dim", `${entries.length} of ${total} entries; sluice kernel list --offset N shows others`));
 }
