@@ -1,14 +1,37 @@
 // sluice account list, show, limit and clear.
 
 import type { AccountDocument } from "../../api/protocol/account.ts";
-import { byVerb, type Call } from "../command.ts";
-import { answer, type Io } from "../io.ts";
+import { byVerb } from "../command.ts";
+import type { Io } from "../io.ts";
+import { named, nothing, oneMethod } from "../one-method.ts";
 import { cap, count, field, type ListColumn, printList, time } from "../printing/list.ts";
 import { pairs, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
-import { durationOf, instantOf, localTime, relative, timeOf, withLocalTimes } from "../times.ts";
+import { durationOf, instantOf, localTime, momentWords, timeOf, withLocalTimes } from "../times.ts";
 
-export const run = byVerb({ list, show, limit, clear });
+export const run = byVerb({
+	list: oneMethod("account.list", nothing, ({ accounts }, io) => printList(io, accounts, COLUMNS, NONE)),
+	show: oneMethod("account.show", named, ({ account }, io) => lines(account, io)),
+	limit: oneMethod(
+		"account.limit",
+		(call, io) => {
+			const [until, span] = [call.text("until"), call.text("for")];
+			return {
+				...named(call),
+				until: until === undefined ? undefined : timeOf(until, "until", io.world.now()),
+				retry_after_ms: span === undefined ? undefined : durationOf(span, "for"),
+				closed: call.text("closed"),
+			};
+		},
+		({ account: { name, state, until } }) => {
+			const at = instantOf(until);
+			return state === "closed"
+				? `account ${name} is closed`
+				: `account ${name} is limited${at === undefined ? "" : ` until ${localTime(at)}`}`;
+		},
+	),
+	clear: oneMethod("account.clear", named, (_, _io, call) => `account ${call.arg("NAME")} is open`),
+});
 
 const COLUMNS: readonly ListColumn<AccountDocument>[] = [
 	field("name", "ACCOUNT"),
@@ -23,40 +46,6 @@ const COLUMNS: readonly ListColumn<AccountDocument>[] = [
 ];
 const NONE = "no accounts; accounts.<name> in the configuration makes one, and agents without one have their own";
 
-async function list(_call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("account.list");
-	answer(io, document, () => printList(io, document.accounts, COLUMNS, NONE));
-}
-
-async function show(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("account.show", { name: call.arg("NAME") });
-	answer(io, document, () => {
-		for (const line of lines(document.account, io)) io.print.out(line);
-	});
-}
-
-async function limit(call: Call, io: Io): Promise<undefined> {
-	const [until, span] = [call.text("until"), call.text("for")];
-	const document = await io.ask("account.limit", {
-		name: call.arg("NAME"),
-		...(until === undefined ? {} : { until: timeOf(until, "until", io.world.now()) }),
-		...(span === undefined ? {} : { retry_after_ms: durationOf(span, "for") }),
-		closed: call.text("closed"),
-	});
-	const { name, state, until: end } = document.account;
-	const at = instantOf(end);
-	answer(io, document, () =>
-		io.print.say(
-			state === "closed" ? `account ${name} is closed` : `account ${name} is limited${at === undefined ? "" : ` until ${localTime(at)}`}`,
-		),
-	);
-}
-
-async function clear(call: Call, io: Io): Promise<undefined> {
-	const name = call.arg("NAME");
-	answer(io, await io.ask("account.clear", { name }), () => io.print.say(`account ${name} is open`));
-}
-
 const STATES: Record<string, string> = {
 	open: "open",
 	returning: "open again; starts are spaced until one has succeeded",
@@ -68,10 +57,7 @@ const STATES: Record<string, string> = {
 
 function lines(account: AccountDocument, { print, world }: Io): string[] {
 	const now = world.now();
-	const when = (value: unknown) => {
-		const at = instantOf(value);
-		return at === undefined ? "" : `${localTime(at)} (${relative(at, now)})`;
-	};
+	const when = (value: unknown) => momentWords(value, now);
 	const { name, state, running, max, max_api_calls, calls, lanes, hits, reasons } = account;
 	const head = `${print.paint("bold", `account ${printable(name)}`)}  ${print.paint(state === "open" ? "green" : "yellow", STATES[state] ?? plain(state))}`;
 	const rows: [string, string][] = [

@@ -13,37 +13,35 @@ import { byVerb, type Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { absolutePath, answer, type Io } from "../io.ts";
 import { shellWord } from "../printing/job-lines.ts";
+import { type ListColumn, printList } from "../printing/list.ts";
 import { plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
-import { table } from "../printing/table.ts";
 
 export const run = byVerb({ list, show, judge });
+
+const COLUMNS: readonly ListColumn<AgentDocument>[] = [
+	{ title: "AGENT", cell: ({ name }) => printable(name) },
+	{ title: "VERSION", shrink: 8, cell: ({ version }) => plain(version) },
+	{ title: "LOGIN", cell: ({ logged_in }) => loginWords(logged_in) },
+	{ title: "RESUMES", cell: ({ resumes }) => (resumes ? "yes" : "no") },
+	{
+		title: "PROGRAM",
+		shrink: 12,
+		cell: ({ problem, path, program }, { print }) =>
+			problem === null ? plain(path ?? program ?? "any command") : print.paint("yellow", plain(problem)),
+	},
+];
 
 async function list(_call: Call, io: Io): Promise<undefined> {
 	const listed = await io.ask("agent.list");
 	const agents = listed.agents.map((one) => asCaller(one, io.world.env));
 	answer(io, { ...listed, agents }, () => {
-		const columns = [
-			{ title: "AGENT" },
-			{ title: "VERSION", shrink: 8 },
-			{ title: "LOGIN" },
-			{ title: "RESUMES" },
-			{ title: "PROGRAM", shrink: 12 },
-		];
-		const rows = agents.map((one) => [
-			printable(one.name),
-			one.version === null ? "" : printable(one.version),
-			loginWords(one.logged_in),
-			one.resumes ? "yes" : "no",
-			one.problem === null ? plain(one.path ?? one.program ?? "any command") : io.print.paint("yellow", plain(one.problem)),
-		]);
-		for (const line of table(columns, rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
+		printList(io, agents, COLUMNS, "");
 		for (const one of agents) {
 			for (const note of [newerWords(one), one.note]) if (note) io.print.say(printable(note));
 			if (one.logged_in === false) for (const hint of keyHints(one, io.world.env)) io.print.say(printable(hint));
 		}
 	});
-	return undefined;
 }
 
 /** The keys that its runs get. */
@@ -93,7 +91,6 @@ async function show(call: Call, io: Io): Promise<undefined> {
 		];
 		for (const [name, value] of rows) if (value !== "") io.print.out(`${io.print.paint("dim", name.padEnd(16))} ${printable(value)}`);
 	});
-	return undefined;
 }
 
 function versionWords({
@@ -137,7 +134,6 @@ async function judge(call: Call, io: Io): Promise<undefined> {
 		for (const [key, value] of [...Object.entries(rest), ["tokens", used.tokens] as const])
 			io.print.out(`${io.print.paint("dim", key.padEnd(14))} ${printable(String(value))}`);
 	});
-	return undefined;
 }
 
 /** Without a daemon a built-in agent as shipped; else as configured. */

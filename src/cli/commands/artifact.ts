@@ -1,12 +1,23 @@
 // sluice artifact list, set and mark.
 
 import type { ArtifactDocument } from "../../api/protocol/artifact.ts";
-import { byVerb, type Call } from "../command.ts";
-import { answer, type Io } from "../io.ts";
+import { byVerb } from "../command.ts";
+import { nothing, oneMethod } from "../one-method.ts";
 import { field, type ListColumn, printList, time } from "../printing/list.ts";
 import { printable } from "../printing/sequences.ts";
 
-export const run = byVerb({ list, set: setMarker("artifact.set"), mark: setMarker("artifact.mark") });
+const setMarker = (method: "artifact.set" | "artifact.mark") =>
+	oneMethod(
+		method,
+		(call) => ({ artifact: call.arg("ARTIFACT"), absent: call.flag("absent") || undefined }),
+		({ artifact, present }) => `${artifact} is ${present ? "there" : "not there"}`,
+	);
+
+export const run = byVerb({
+	list: oneMethod("artifact.list", nothing, ({ artifacts }, io) => printList(io, artifacts, COLUMNS, "no artifact is known")),
+	set: setMarker("artifact.set"),
+	mark: setMarker("artifact.mark"),
+});
 
 const COLUMNS: readonly ListColumn<ArtifactDocument>[] = [
 	field("artifact"),
@@ -21,17 +32,3 @@ const COLUMNS: readonly ListColumn<ArtifactDocument>[] = [
 	},
 	time("observed_at", "SEEN"),
 ];
-
-async function list(_call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("artifact.list");
-	answer(io, document, () => printList(io, document.artifacts, COLUMNS, "no artifact is known"));
-}
-
-function setMarker(method: "artifact.set" | "artifact.mark") {
-	return async (call: Call, io: Io): Promise<undefined> => {
-		const artifact = call.arg("ARTIFACT");
-		const absent = call.flag("absent");
-		const document = await io.ask(method, { artifact, ...(absent ? { absent } : {}) });
-		answer(io, document, () => io.print.say(`${artifact} is ${absent ? "not there" : "there"}`));
-	};
-}

@@ -2,87 +2,66 @@
 
 import type { BatchDocument } from "../../api/protocol/batch.ts";
 import { dollars } from "../../core/ledger.ts";
-import { byVerb, type Call } from "../command.ts";
-import { answer, type Io } from "../io.ts";
+import { byVerb } from "../command.ts";
+import { named, oneMethod } from "../one-method.ts";
 import { cellOf, columnOf, LIST_FIELDS, shellWord, statusWords } from "../printing/job-lines.ts";
+import { type ListColumn, printList, printTable, right } from "../printing/list.ts";
 import { counted } from "../printing/print.ts";
 import { rangeWords } from "../printing/ranges.ts";
 import { printable } from "../printing/sequences.ts";
 import { gauge } from "../printing/status-lines.ts";
-import { table } from "../printing/table.ts";
 
-export const run = byVerb({ list, show, close, cancel, retry });
-
-async function list(call: Call, io: Io): Promise<undefined> {
-	const all = call.flag("all");
-	const document = await io.ask("batch.list", all ? { all } : {});
-	answer(io, document, () => {
-		if (document.batches.length > 0) printBatches(io, document.batches);
-		else io.print.say(all ? "no batches" : "no open batches; --all shows those that are done");
-	});
-}
-
-async function show(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("batch.show", { name: call.arg("NAME") });
-	answer(io, document, () => {
-		printBatches(io, [document.batch]);
-		const rows = document.jobs.map((job) => LIST_FIELDS.map((field) => cellOf(field, job, io.print.paint, io.world.now())));
+export const run = byVerb({
+	list: oneMethod(
+		"batch.list",
+		(call) => ({ all: call.flag("all") || undefined }),
+		({ batches }, io, call) =>
+			printList(io, batches, COLUMNS, call.flag("all") ? "no batches" : "no open batches; --all shows those that are done"),
+	),
+	show: oneMethod("batch.show", named, ({ batch, jobs }, io) => {
+		printList(io, [batch], COLUMNS, "");
 		io.print.out("");
-		for (const line of table(LIST_FIELDS.map(columnOf), rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
-	});
-}
-
-async function close(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("batch.close", { name: call.arg("NAME") });
-	const { name, open } = document.batch;
-	answer(io, document, () =>
-		io.print.say(open === 0 ? `batch ${name} is closed` : `batch ${name} closes when its last ${counted(open, "job")} ended`),
-	);
-}
-
-async function cancel(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("batch.cancel", { name: call.arg("NAME"), reason: call.text("reason") });
-	const { cancelled, requested } = document;
-	answer(io, document, () => {
-		if (cancelled.length > 0) io.print.say(`cancelled: ${cancelled.join(", ")}`);
-		if (requested.length > 0) io.print.say(`asked to stop: ${requested.join(", ")}`);
-		if (cancelled.length + requested.length === 0) io.print.say("nothing to cancel: all of them had ended");
-	});
-}
-
-async function retry(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("batch.retry", { name: call.arg("NAME") });
-	const { reset, skipped } = document;
-	answer(io, document, () => {
+		printTable(
+			io,
+			LIST_FIELDS.map(columnOf),
+			jobs.map((job) => LIST_FIELDS.map((field) => cellOf(field, job, io.print.paint, io.world.now()))),
+		);
+	}),
+	close: oneMethod("batch.close", named, ({ batch: { name, open } }) =>
+		open === 0 ? `batch ${name} is closed` : `batch ${name} closes when its last ${counted(open, "job")} ended`,
+	),
+	cancel: oneMethod(
+		"batch.cancel",
+		(call) => ({ ...named(call), reason: call.text("reason") }),
+		({ cancelled, requested }, io) => {
+			if (cancelled.length > 0) io.print.say(`cancelled: ${cancelled.join(", ")}`);
+			if (requested.length > 0) io.print.say(`asked to stop: ${requested.join(", ")}`);
+			if (cancelled.length + requested.length === 0) io.print.say("nothing to cancel: all of them had ended");
+		},
+	),
+	retry: oneMethod("batch.retry", named, ({ reset, skipped }, io) => {
 		io.print.say(reset.length === 0 ? "nothing to run again" : `run again: ${reset.join(", ")}`);
 		for (const { job, reason } of skipped) io.print.say(`left job ${job}: ${printable(reason)}`);
-	});
-}
+	}),
+});
 
 /** What becomes of a batch: an owned one stays open until its owner closes it. */
-const batchWords = (name: string, owned: boolean, state: string): string =>
+const batchWords = ({ name, owned, state }: BatchDocument): string =>
 	state === "closed" ? "closed" : owned ? `open until you close it: sluice batch close ${shellWord(printable(name))}` : "";
 
-function printBatches({ print, world }: Io, batches: readonly BatchDocument[]): void {
-	const columns = [
-		{ title: "BATCH", shrink: 12 },
-		{ title: "DONE", align: "right" as const },
-		{ title: "" },
-		{ title: "JOBS", shrink: 16 },
-		{ title: "COST", align: "right" as const },
-		{ title: "ETA" },
-		{ title: "" },
-	];
-	const rows = batches.map(({ name, open, total, counts, cost_micro, eta, owned, state }) => [
-		printable(name),
-		`${total - open} of ${total}`,
-		print.paint("cyan", gauge(total - open, Math.max(1, total))),
-		Object.entries(counts)
-			.map(([status, count]) => `${count} ${statusWords(status)}`)
-			.join(", "),
-		cost_micro === null ? "" : dollars(cost_micro),
-		eta ? rangeWords(eta, world.now()) : "",
-		batchWords(name, owned, state),
-	]);
-	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
-}
+const COLUMNS: readonly ListColumn<BatchDocument>[] = [
+	{ title: "BATCH", shrink: 12, cell: ({ name }) => printable(name) },
+	{ title: "DONE", ...right, cell: ({ open, total }) => `${total - open} of ${total}` },
+	{ title: "", cell: ({ open, total }, { print }) => print.paint("cyan", gauge(total - open, Math.max(1, total))) },
+	{
+		title: "JOBS",
+		shrink: 16,
+		cell: ({ counts }) =>
+			Object.entries(counts)
+				.map(([status, count]) => `${count} ${statusWords(status)}`)
+				.join(", "),
+	},
+	{ title: "COST", ...right, cell: ({ cost_micro }) => (cost_micro === null ? "" : dollars(cost_micro)) },
+	{ title: "ETA", cell: ({ eta }, { world }) => (eta ? rangeWords(eta, world.now()) : "") },
+	{ title: "", cell: batchWords },
+];

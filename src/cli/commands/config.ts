@@ -5,20 +5,28 @@ import type { Result } from "../../api/protocol.ts";
 import { byVerb, type Call } from "../command.ts";
 import { EXIT } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
+import { nothing, oneMethod } from "../one-method.ts";
+import { printTable } from "../printing/list.ts";
 import { printable } from "../printing/sequences.ts";
-import { table } from "../printing/table.ts";
 
-export const run = byVerb({ get, set: change, unset: change, list, check });
-
-async function get(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("config.get", { key: call.arg("KEY") });
-	const [only, ...others] = document.settings;
-	answer(io, document, () => {
-		// A single value is data for scripts; a group is a table.
-		if (only && others.length === 0) io.print.out(valueWords(only.value));
-		else printSettings(io, document.settings, "plain");
-	});
-}
+export const run = byVerb({
+	get: oneMethod(
+		"config.get",
+		(call) => ({ key: call.arg("KEY") }),
+		({ settings }, io) => {
+			const [only, ...others] = settings;
+			// A single value is data for scripts; a group is a table.
+			if (only && others.length === 0) return [valueWords(only.value)];
+			return printSettings(io, settings, "plain");
+		},
+	),
+	set: change,
+	unset: change,
+	list: oneMethod("config.list", nothing, ({ settings }, io, call) =>
+		printSettings(io, settings, call.flag("origin") ? "origin" : "plain"),
+	),
+	check,
+});
 
 async function change(call: Call, io: Io): Promise<undefined> {
 	const document: Partial<Result<"config.set">> = await changed(call, io);
@@ -26,11 +34,6 @@ async function change(call: Call, io: Io): Promise<undefined> {
 		for (const { key, value } of document.settings ?? []) io.print.say(`${key} is ${valueWords(value)}`);
 		for (const note of document.notes ?? []) io.print.say(printable(note));
 	});
-}
-
-async function list(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("config.list");
-	answer(io, document, () => printSettings(io, document.settings, call.flag("origin") ? "origin" : "plain"));
 }
 
 /**
@@ -50,10 +53,9 @@ async function changed(call: Call, io: Io): Promise<Result<"config.set">> {
 export const valueWords = (value: unknown): string =>
 	typeof value === "string" ? printable(value) : printable(JSON.stringify(value) ?? "null");
 
-function printSettings({ print }: Io, settings: readonly Setting[], how: "plain" | "origin"): void {
+function printSettings(io: Io, settings: readonly Setting[], how: "plain" | "origin"): undefined {
 	const rows = settings.map(({ key, value, origin }) => [printable(key), valueWords(value), how === "origin" ? printable(origin) : ""]);
-	const columns = [{ title: "KEY" }, { title: "VALUE", shrink: 16 }, { title: "FROM", shrink: 10 }];
-	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
+	printTable(io, [{ title: "KEY" }, { title: "VALUE", shrink: 16 }, { title: "FROM", shrink: 10 }], rows);
 }
 
 /** A stopped daemon cannot start with an invalid file: then the file is checked here. */

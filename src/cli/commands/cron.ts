@@ -1,56 +1,47 @@
 // sluice cron: triggers by time, and by files that change.
 
 import type { TriggerDocument } from "../../api/protocol/cron.ts";
+import type { Result } from "../../api/protocol.ts";
 import { given } from "../../core/given.ts";
 import type { JobInput } from "../../core/job.ts";
 import { chosen } from "../caller/environment.ts";
 import { byVerb, type Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { absolutePath, answer, type Io } from "../io.ts";
+import { absolutePath, type Io } from "../io.ts";
+import { named, nothing, oneMethod } from "../one-method.ts";
+import { type ListColumn, printList, right, time } from "../printing/list.ts";
 import { pairs, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
-import { table } from "../printing/table.ts";
-import { durationOf, instantOf, localTime, relative } from "../times.ts";
+import { durationOf, momentWords } from "../times.ts";
 
 const short = (name: string) => name.slice(name.indexOf(":") + 1);
 
 export const run = byVerb({
-	async list(_call, io) {
-		const document = await io.ask("cron.list");
-		answer(io, document, () => listed(document.triggers, io));
-	},
-	async show(call, io) {
-		const document = await io.ask("cron.show", { name: call.arg("NAME") });
-		answer(io, document, () => shown(document.trigger, io));
-	},
-	async add(call, io) {
-		const [name, schedule] = [call.arg("NAME"), call.arg("SCHEDULE")];
-		const [timezone, policy] = [call.text("timezone"), call.choice("catch-up", ["skip", "one", "all"])];
-		const document = await io.ask("cron.add", {
-			name,
-			schedule,
-			timezone,
-			catch_up: policy,
+	list: oneMethod("cron.list", nothing, ({ triggers }, io) => printList(io, triggers, COLUMNS, "no triggers; sluice cron add makes one")),
+	show: oneMethod("cron.show", named, triggerLines),
+	add: oneMethod(
+		"cron.add",
+		(call, io) => ({
+			...named(call),
+			schedule: call.arg("SCHEDULE"),
+			timezone: call.text("timezone"),
+			catch_up: call.choice("catch-up", ["skip", "one", "all"]),
 			job: jobOf(call, io),
-		});
-		answer(io, document, () => {
-			if (typeof document.warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${printable(document.warning)}`);
-			const { next_at, timezone: zone } = document.trigger;
-			const where = zone === null ? "" : `; its schedule is in ${printable(zone)}`;
-			io.print.say(next_at === null ? `${name} is there, but never comes` : `${name} comes first ${when(next_at, io)}${where}`);
-		});
-	},
-	async remove(call, io) {
-		const document = await io.ask("cron.remove", { name: call.arg("NAME") });
-		answer(io, document, () => io.print.say(`${plain(document.removed)} is gone; jobs that it has added stay`));
-	},
-	async run(call, io) {
-		const document = await io.ask("cron.run", { name: call.arg("NAME") });
-		answer(io, document, () => {
-			if (document.outcome === "added") io.print.out(String(document.job));
-			else if (document.outcome === "open") io.print.say(`not added: job ${document.job} is still open`);
-		});
-	},
+		}),
+		({ warning, trigger: { next_at, timezone } }, io, call) => {
+			if (typeof warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${printable(warning)}`);
+			const where = timezone === null ? "" : `; its schedule is in ${printable(timezone)}`;
+			const name = call.arg("NAME");
+			io.print.say(
+				next_at === null ? `${name} is there, but never comes` : `${name} comes first ${momentWords(next_at, io.world.now())}${where}`,
+			);
+		},
+	),
+	remove: oneMethod("cron.remove", named, ({ removed }) => `${plain(removed)} is gone; jobs that it has added stay`),
+	run: oneMethod("cron.run", named, (document, io) => {
+		if (document.outcome === "added") io.print.out(String(document.job));
+		else if (document.outcome === "open") io.print.say(`not added: job ${document.job} is still open`);
+	}),
 });
 
 function jobOf(call: Call, io: Io): JobInput {
@@ -80,55 +71,33 @@ function jobOf(call: Call, io: Io): JobInput {
 	};
 }
 
-const when = (time: string | null, io: Io): string => {
-	const at = instantOf(time);
-	return at === undefined ? "" : `${localTime(at)} (${relative(at, io.world.now())})`;
-};
-
 const workOf = ({ add }: TriggerDocument): string =>
 	printable(add.command ? add.command.join(" ") : [add.agent, add.prompt?.split("\n")[0]].filter(Boolean).join(" ") || "payload");
 
-function listed(triggers: readonly TriggerDocument[], io: Io): void {
-	if (triggers.length === 0) {
-		io.print.say("no triggers; sluice cron add makes one");
-		return;
-	}
-	const now = io.world.now();
-	const soon = (time: string | null) => (time === null ? "" : relative(instantOf(time) ?? now, now));
-	const rows = triggers.map((one) => [
-		printable(one.kind === "cron" ? short(one.name) : one.name),
-		printable(one.schedule ?? (one.paths ?? []).join(" ")),
-		one.timezone ?? "",
-		soon(one.next_at),
-		soon(one.fired_at),
-		one.job === null ? "" : String(one.job),
-		one.error === null ? workOf(one) : io.print.paint("red", printable(one.error)),
-	]);
-	const columns = [
-		{ title: "TRIGGER" },
-		{ title: "WHEN", shrink: 12 },
-		{ title: "ZONE", shrink: 6 },
-		{ title: "NEXT" },
-		{ title: "LAST" },
-		{ title: "JOB", align: "right" as const },
-		{ title: "ADDS", shrink: 12 },
-	];
-	for (const line of table(columns, rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
-}
+const COLUMNS: readonly ListColumn<TriggerDocument>[] = [
+	{ title: "TRIGGER", cell: ({ kind, name }) => printable(kind === "cron" ? short(name) : name) },
+	{ title: "WHEN", shrink: 12, cell: ({ schedule, paths }) => printable(schedule ?? (paths ?? []).join(" ")) },
+	{ title: "ZONE", shrink: 6, cell: ({ timezone }) => timezone ?? "" },
+	time("next_at", "NEXT"),
+	time("fired_at", "LAST"),
+	{ title: "JOB", ...right, cell: ({ job }) => (job === null ? "" : String(job)) },
+	{ title: "ADDS", shrink: 12, cell: (one, { print }) => (one.error === null ? workOf(one) : print.paint("red", printable(one.error))) },
+];
 
-function shown(one: TriggerDocument, io: Io): void {
+function triggerLines({ trigger: one }: Result<"cron.show">, { print, world }: Io): string[] {
+	const when = (value: string | null) => momentWords(value, world.now());
 	const rows: [string, string][] = [
 		["trigger", printable(one.name)],
 		["schedule", one.schedule === null ? "" : `${printable(one.schedule)}, ${one.timezone}`],
 		["catch up", one.catch_up ?? ""],
 		["paths", (one.paths ?? []).map(printable).join(", ")],
-		["next", when(one.next_at, io)],
-		["last slot", when(one.slot, io)],
-		["last job", one.job === null ? "" : `${one.job}, added ${when(one.fired_at, io)}`],
-		["since", when(one.since, io)],
+		["next", when(one.next_at)],
+		["last slot", when(one.slot)],
+		["last job", one.job === null ? "" : `${one.job}, added ${when(one.fired_at)}`],
+		["since", when(one.since)],
 		["skipped", one.skipped > 0 ? String(one.skipped) : ""],
-		["error", one.error === null ? "" : io.print.paint("red", printable(one.error))],
+		["error", one.error === null ? "" : print.paint("red", printable(one.error))],
 		["adds", plain(one.add)],
 	];
-	for (const line of pairs(rows, io.print.paint)) io.print.out(line);
+	return pairs(rows, print.paint);
 }

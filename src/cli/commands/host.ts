@@ -2,15 +2,28 @@
 
 import type { HostDocument } from "../../api/documents/status.ts";
 import type { Result } from "../../api/protocol.ts";
-import { byVerb, type Call } from "../command.ts";
-import { answer, type Io } from "../io.ts";
+import { byVerb } from "../command.ts";
+import type { Io } from "../io.ts";
+import { named, nothing, oneMethod } from "../one-method.ts";
 import { labelOf } from "../printing/job-lines.ts";
 import { cap, count, field, type ListColumn, printList, time } from "../printing/list.ts";
 import { pairs, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
 import { instantOf, relative } from "../times.ts";
 
-export const run = byVerb({ list, show, drain, undrain, remove });
+export const run = byVerb({
+	list: oneMethod("host.list", nothing, ({ hosts }, io) => printList(io, hosts, COLUMNS, "no hosts")),
+	show: oneMethod("host.show", named, hostLines),
+	drain: oneMethod(
+		"host.drain",
+		(call) => ({ ...named(call), stop: call.flag("stop") || undefined, reason: call.text("reason") }),
+		(document, _io, call) => drainedWords(call.arg("NAME"), document),
+	),
+	undrain: oneMethod("host.undrain", named, ({ host: { state } }, _io, call) =>
+		state === "live" ? `host ${call.arg("NAME")} starts jobs again` : `host ${call.arg("NAME")} is no longer drained; it is ${state}`,
+	),
+	remove: oneMethod("host.remove", named, (_, _io, call) => `host ${call.arg("NAME")} is forgotten`),
+});
 
 const COLUMNS: readonly ListColumn<HostDocument>[] = [
 	field("name", "HOST"),
@@ -25,43 +38,10 @@ const COLUMNS: readonly ListColumn<HostDocument>[] = [
 	time("heartbeat_at", "SEEN"),
 ];
 
-async function list(_call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("host.list");
-	answer(io, document, () => printList(io, document.hosts, COLUMNS, "no hosts"));
-}
-
-async function show(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("host.show", { name: call.arg("NAME") });
-	answer(io, document, () => {
-		for (const line of hostLines(document, io)) io.print.out(line);
-	});
-}
-
-async function drain(call: Call, io: Io): Promise<undefined> {
-	const name = call.arg("NAME");
-	const stop = call.flag("stop");
-	const document = await io.ask("host.drain", { name, ...(stop ? { stop } : {}), reason: call.text("reason") });
-	answer(io, document, () => io.print.say(drainedWords(name, document)));
-}
-
 function drainedWords(name: string, { host, stopping: { length: stopping } }: Result<"host.drain">): string {
 	const runs = host.running === 1 ? "one run" : `${host.running} runs`;
 	if (stopping > 0) return `host ${name} starts nothing more; ${stopping === 1 ? "one run is" : `${stopping} runs are`} being stopped`;
 	return `host ${name} starts nothing more; ${host.running === 0 ? "nothing runs there" : `${runs} there ${host.running === 1 ? "goes" : "go"} on`}`;
-}
-
-async function undrain(call: Call, io: Io): Promise<undefined> {
-	const name = call.arg("NAME");
-	const document = await io.ask("host.undrain", { name });
-	const { state } = document.host;
-	answer(io, document, () =>
-		io.print.say(state === "live" ? `host ${name} starts jobs again` : `host ${name} is no longer drained; it is ${state}`),
-	);
-}
-
-async function remove(call: Call, io: Io): Promise<undefined> {
-	const name = call.arg("NAME");
-	answer(io, await io.ask("host.remove", { name }), () => io.print.say(`host ${name} is forgotten`));
 }
 
 function hostLines({ host, jobs }: Result<"host.show">, io: Io): string[] {

@@ -28,7 +28,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		io.print.out(path);
 		io.print.say("try: sluice add -- echo hello, then: sluice status");
 	});
-	return undefined;
 }
 
 /** Values of the preset are in comments: the file itself only names the preset, so that its values keep following it. */

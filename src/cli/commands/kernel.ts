@@ -1,12 +1,14 @@
 // sluice kernel …: the kernel's queue, its agents and their ledgers. Each command is one method, except gc, which may be two.
 
-import type { MethodName, Params, Result } from "../../api/protocol.ts";
+import type { Params } from "../../api/protocol.ts";
 import type { AgentState, EnqueueParams } from "../../contracts/scheduler.ts";
 import { given } from "../../core/given.ts";
-import { byVerb, type Call, type CommandRun } from "../command.ts";
+import { windowOf } from "../amounts.ts";
+import { byVerb, type Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { absolutePath, answer, type Io } from "../io.ts";
-import { entryLines, entryWords, ledgerLines } from "../printing/kernel-lines.ts";
+import { named, nothing, oneMethod } from "../one-method.ts";
+import { ENTRY_COLUMNS, entryWords, LEDGER_COLUMNS } from "../printing/kernel-lines.ts";
 import { count, field, type ListColumn, printList } from "../printing/list.ts";
 import { counted } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
@@ -14,20 +16,6 @@ import { durationOf, timeOf } from "../times.ts";
 import { payloadOf } from "./job/add.ts";
 
 type ExitKind = Params<"kernel.sched.complete">["exit_kind"];
-
-/** A command that is one method: what it asks for, and what it prints. */
-const one =
-	<M extends MethodName>(
-		method: M,
-		params: (call: Call, io: Io) => Params<M>,
-		said: (document: Result<M>, io: Io, call: Call) => void,
-	): CommandRun =>
-	async (call, io) => {
-		const ask: (method: M, params: Params<M>) => Promise<Result<M>> = io.ask;
-		const document = await ask(method, params(call, io));
-		answer(io, document, () => said(document, io, call));
-		return undefined;
-	};
 
 const whole = (text: string, name: string, min = 1): number => {
 	const value = Number(text);
@@ -42,16 +30,6 @@ const seconds = (call: Call, io: Io, option: string): number | undefined => {
 	const text = call.text(option);
 	return text === undefined ? undefined : Date.parse(timeOf(text, option, io.world.now())) / 1000;
 };
-const say =
-	<T>(text: (document: T, call: Call) => string) =>
-	(document: T, io: Io, call: Call) =>
-		io.print.say(text(document, call));
-const lines =
-	<T>(text: (document: T, io: Io) => readonly string[]) =>
-	(document: T, io: Io) => {
-		for (const line of text(document, io)) io.print.out(line);
-	};
-
 const entryOf = (call: Call, io: Io): EnqueueParams => {
 	const payload = call.text("payload");
 	return {
@@ -65,82 +43,66 @@ const entryOf = (call: Call, io: Io): EnqueueParams => {
 		}),
 	};
 };
-const enqueuedWords = say<Result<"kernel.sched.enqueue"> & Partial<Result<"kernel.sched.enqueue_unique">>>(({ sched_id: id, created }) =>
+const enqueue = oneMethod("kernel.sched.enqueue", entryOf, ({ sched_id: id }) => `enqueued entry ${id}`);
+const enqueueUnique = oneMethod("kernel.sched.enqueue_unique", entryOf, ({ sched_id: id, created }) =>
 	created === false ? `entry ${id} is queued already` : `enqueued entry ${id}`,
 );
-const enqueue = one("kernel.sched.enqueue", entryOf, enqueuedWords);
-const enqueueUnique = one("kernel.sched.enqueue_unique", entryOf, enqueuedWords);
 
 export const run = byVerb({
-	list: one(
+	list: oneMethod(
 		"kernel.sched.list",
 		(call) => given({ state: call.text("state"), pid: call.number("pid"), limit: call.number("limit"), offset: call.number("offset") }),
 		({ entries, total }, io) => {
-			for (const line of entryLines(entries, io)) io.print.out(line);
-			if (total === 0) io.print.say("no such entries; sluice kernel enqueue PID adds one");
-			else if (entries.length < total)
-				io.print.say(io.print.paintTalk("dim", `${entries.length} of ${total}; --limit N and --offset N show others`));
+			const part = io.print.paintTalk("dim", `${entries.length} of ${total}; --limit N and --offset N show others`);
+			printList(io, entries, ENTRY_COLUMNS, total === 0 ? "no such entries; sluice kernel enqueue PID adds one" : part);
+			return entries.length > 0 && entries.length < total ? part : undefined;
 		},
 	),
-	get: one("kernel.sched.get", sched_id, lines(entryWords)),
+	get: oneMethod("kernel.sched.get", sched_id, entryWords),
 	enqueue: (call, io) => (call.flag("unique") ? enqueueUnique : enqueue)(call, io),
-	cancel: one(
-		"kernel.sched.cancel",
-		sched_id,
-		say(({ sched_id: id }) => `cancelled entry ${id}`),
-	),
-	claim: one(
+	cancel: oneMethod("kernel.sched.cancel", sched_id, ({ sched_id: id }) => `cancelled entry ${id}`),
+	claim: oneMethod(
 		"kernel.sched.claim",
 		(call) => ({
 			worker_id: call.arg("WORKER"),
 			...given({ max_n: call.number("max") }),
 			...(call.flag("no-admission-check") ? { admission_check: false } : {}),
 		}),
-		({ entries }, io) => {
-			for (const line of entryLines(entries, io)) io.print.out(line);
-			if (entries.length === 0) io.print.say("nothing can be claimed now; sluice why ID says what keeps an entry");
-		},
+		({ entries }, io) => printList(io, entries, ENTRY_COLUMNS, "nothing can be claimed now; sluice why ID says what keeps an entry"),
 	),
-	complete: one(
+	complete: oneMethod(
 		"kernel.sched.complete",
 		// Any word is sent: the daemon refuses an unknown one, with the kernel's own number.
 		(call) => ({ ...sched_id(call), exit_kind: call.arg("EXIT_KIND") as ExitKind, ...given({ worker_id: call.text("worker") }) }),
-		say(({ sched_id: id }, call) => `entry ${id} has ended: ${call.arg("EXIT_KIND")}`),
+		({ sched_id: id }, _io, call) => `entry ${id} has ended: ${call.arg("EXIT_KIND")}`,
 	),
 	gc: collect,
-	agents: one(
-		"kernel.agent.list",
-		() => ({}),
-		({ agents }, io) => printList(io, agents, AGENT_COLUMNS, "no agents; sluice kernel create NAME makes one"),
+	agents: oneMethod("kernel.agent.list", nothing, ({ agents }, io) =>
+		printList(io, agents, AGENT_COLUMNS, "no agents; sluice kernel create NAME makes one"),
 	),
-	create: one(
+	create: oneMethod(
 		"kernel.agent.create",
-		(call) => ({ name: call.arg("NAME") }),
-		say(({ pid: made, state }, call) => `made agent ${made} (${printable(call.arg("NAME"))}), ${state}`),
+		named,
+		({ pid: made, state }, _io, call) => `made agent ${made} (${printable(call.arg("NAME"))}), ${state}`,
 	),
-	transition: one(
+	transition: oneMethod(
 		"kernel.agent.transition",
 		(call) => ({ ...pid(call), to: call.arg("STATE") as AgentState }),
-		say(({ pid: which, state, prev_state }) => `agent ${which}: ${prev_state} → ${state}`),
+		({ pid: which, state, prev_state }) => `agent ${which}: ${prev_state} → ${state}`,
 	),
 	ledger: ledgers,
-	grant: one(
+	grant: oneMethod(
 		"kernel.ledger.grant",
-		(call) => {
-			const [window, warnAt] = [call.choice("window", ["hour", "day", "none"]), call.text("warn-at")];
-			if (warnAt !== undefined && !/^(?:0?\.\d+|[01](?:\.0+)?)$/.test(warnAt))
-				throw usage("--warn-at must be a share from 0 to 1", "for example 0.8");
-			return {
-				...pid(call),
-				dim: call.arg("DIMENSION"),
-				limit: whole(call.arg("LIMIT"), "LIMIT", 0),
-				...given({ window: window === "none" ? null : window, warn_at: warnAt === undefined ? undefined : Number(warnAt) }),
-			};
-		},
-		lines((document, io) => ledgerLines([document], io)),
+		(call) => ({
+			...pid(call),
+			dim: call.arg("DIMENSION"),
+			limit: whole(call.arg("LIMIT"), "LIMIT", 0),
+			...given(windowOf(call)),
+		}),
+		(document, io) => printList(io, [document], LEDGER_COLUMNS, ""),
 	),
 	charge,
-	import: one(
+	import: oneMethod(
 		"kernel.import",
 		(call, io) => ({ file: absolutePath(io.world, call.arg("FILE")), ...(call.flag("renumber") ? { renumber: true } : {}) }),
 		({ agents, ledgers: made, entries, notes }, io, call) => {
@@ -169,7 +131,6 @@ async function collect(call: Call, io: Io): Promise<undefined> {
 	answer(io, { schema_version: 1, expired, requeued }, () => {
 		io.print.say(`${Number(expired)} expired${stale === undefined ? "" : `, ${Number(requeued)} back in the queue`}`);
 	});
-	return undefined;
 }
 
 async function ledgers(call: Call, io: Io): Promise<undefined> {
@@ -177,15 +138,9 @@ async function ledgers(call: Call, io: Io): Promise<undefined> {
 	const document = await (one === undefined
 		? io.ask("kernel.ledger.list_breached", {})
 		: io.ask("kernel.ledger.get", { pid: whole(one, "PID") }));
-	answer(io, document, () => {
-		const found = document.ledgers;
-		for (const line of ledgerLines(found, io)) io.print.out(line);
-		if (found.length === 0)
-			io.print.say(
-				one === undefined ? "no agent is over a limit" : `agent ${one} has no ledger; sluice kernel grant ${one} tokens LIMIT makes one`,
-			);
-	});
-	return undefined;
+	const none =
+		one === undefined ? "no agent is over a limit" : `agent ${one} has no ledger; sluice kernel grant ${one} tokens LIMIT makes one`;
+	answer(io, document, () => printList(io, document.ledgers, LEDGER_COLUMNS, none));
 }
 
 async function charge(call: Call, io: Io): Promise<undefined> {
@@ -198,5 +153,4 @@ async function charge(call: Call, io: Io): Promise<undefined> {
 			`agent ${call.arg("PID")} has used ${used}${limit === null ? "" : ` of ${limit}`} ${printable(call.arg("DIMENSION"))}${over_limit ? ": over its limit" : ""}`,
 		);
 	});
-	return undefined;
 }

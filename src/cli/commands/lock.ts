@@ -1,8 +1,7 @@
 // sluice lock list: locks that are held.
 
 import type { LockDocument } from "../../api/protocol/lock.ts";
-import type { Call } from "../command.ts";
-import { answer, type Io } from "../io.ts";
+import { nothing, oneMethod } from "../one-method.ts";
 import { field, type ListColumn, printList } from "../printing/list.ts";
 
 const COLUMNS: readonly ListColumn<LockDocument>[] = [
@@ -15,7 +14,4 @@ const COLUMNS: readonly ListColumn<LockDocument>[] = [
 	field("reserved_for", "KEPT FOR"),
 ];
 
-export async function run(_call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("lock.list");
-	answer(io, document, () => printList(io, document.locks, COLUMNS, "no lock is held"));
-}
+export const run = oneMethod("lock.list", nothing, ({ locks }, io) => printList(io, locks, COLUMNS, "no lock is held"));

@@ -8,27 +8,30 @@ import { codeOf, messageOf } from "../../core/errors.ts";
 import { byVerb, type Call } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { absolutePath, answer, type Io, readAll } from "../io.ts";
-import { printTable } from "../printing/list.ts";
+import { named, oneMethod } from "../one-method.ts";
+import { printTable, titled } from "../printing/list.ts";
 import { counted, pairs, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
 
-export const run = byVerb({ list, show, check });
-
-async function list(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("recipe.list", { repo: call.text("repo") });
-	answer(io, document, () => {
-		printRecipes(io, document.recipes);
-		printWarning(io, document.warning);
-	});
-}
-
-async function show(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("recipe.show", { name: call.arg("NAME"), repo: call.text("repo") });
-	answer(io, document, () => {
-		printRecipe(io, document.recipe);
-		printWarning(io, document.warning);
-	});
-}
+export const run = byVerb({
+	list: oneMethod(
+		"recipe.list",
+		(call) => ({ repo: call.text("repo") }),
+		({ recipes, warning }, io) => {
+			printRecipes(io, recipes);
+			printWarning(io, warning);
+		},
+	),
+	show: oneMethod(
+		"recipe.show",
+		(call) => ({ ...named(call), repo: call.text("repo") }),
+		({ recipe, warning }, io) => {
+			printRecipe(io, recipe);
+			printWarning(io, warning);
+		},
+	),
+	check,
+});
 
 function printRecipes(io: Io, recipes: readonly RecipeView[]): void {
 	const rows = recipes.map(({ name, description, origin, steps, error }) =>
@@ -36,7 +39,7 @@ function printRecipes(io: Io, recipes: readonly RecipeView[]): void {
 			printable,
 		),
 	);
-	printTable(io, ["RECIPE", "STEPS", "FROM", "DOES"], rows);
+	printTable(io, titled("RECIPE", "STEPS", "FROM", "DOES"), rows);
 }
 
 function printRecipe({ print }: Io, { name, description, origin, vars, steps }: RecipeView): void {

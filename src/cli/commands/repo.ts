@@ -1,16 +1,27 @@
 // sluice repo list, show, add, trust and remove.
 
 import type { RepoDocument } from "../../api/context.ts";
-import type { Result } from "../../api/protocol.ts";
+import type { Params, Result } from "../../api/protocol.ts";
 import { byVerb, type Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";
 import { absolutePath, answer, firstLine, type Io } from "../io.ts";
+import { named, nothing, oneMethod } from "../one-method.ts";
 import { cap, field, type ListColumn, printList, right } from "../printing/list.ts";
 import { plain } from "../printing/print.ts";
-import { printable } from "../printing/sequences.ts";
+import { printable, shellWord } from "../printing/sequences.ts";
 import { cut, pad } from "../printing/table.ts";
 
-export const run = byVerb({ list, show, add, trust, remove });
+export const run = byVerb({
+	list: oneMethod("repo.list", nothing, ({ repos }, io) => {
+		printList(io, repos, COLUMNS, "no repos; sluice repo add registers one");
+		for (const { trust_problem } of repos ?? [])
+			if (trust_problem) io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${plain(trust_problem)}`);
+	}),
+	show: oneMethod("repo.show", named, ({ repo }, io) => printRepo(repo, io)),
+	add: oneMethod("repo.add", repoOf, tellChange),
+	trust,
+	remove: oneMethod("repo.remove", named, ({ removed }) => `${plain(removed)} is no longer registered; its folder and branches stay`),
+});
 
 const COLUMNS: readonly ListColumn<ShownRepo>[] = [
 	field("name", "REPO"),
@@ -33,42 +44,22 @@ const COLUMNS: readonly ListColumn<ShownRepo>[] = [
 /** An older daemon does not send all of it. */
 type ShownRepo = Omit<RepoDocument, "changes" | "recipes"> & Partial<Pick<RepoDocument, "changes" | "recipes">>;
 
-async function list(_call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("repo.list");
-	answer(io, document, () => {
-		printList(io, document.repos, COLUMNS, "no repos; sluice repo add registers one");
-		for (const { trust_problem } of document.repos ?? [])
-			if (trust_problem) io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${plain(trust_problem)}`);
-	});
-}
-
-async function show(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("repo.show", { name: call.arg("NAME") });
-	answer(io, document, () => printRepo(document.repo, io));
-}
-
 async function trust(call: Call, io: Io): Promise<number | undefined> {
-	const name = call.arg("NAME");
-	if (call.flag("off")) return changed(await io.ask("repo.trust", { name, off: true }), io);
-	const digest = await seen(call, io);
-	return digest === null ? EXIT.failed : changed(await io.ask("repo.trust", { name, digest }), io);
+	const off = call.flag("off") || undefined;
+	const digest = off ? undefined : await seen(call, io);
+	if (digest === null) return EXIT.failed;
+	const document = await io.ask("repo.trust", { ...named(call), off, digest });
+	answer(io, document, () => tellChange(document, io));
+	return undefined;
 }
 
-async function remove(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("repo.remove", { name: call.arg("NAME") });
-	answer(io, document, () => io.print.say(`${plain(document.removed)} is no longer registered; its folder and branches stay`));
-}
-
-function changed(document: Result<"repo.add">, io: Io): undefined {
-	const { repo } = document;
-	answer(io, document, () => {
-		io.print.say(`repo ${repo.name} at ${plain(repo.path ?? repo.url)}${repo.base ? `, base ${plain(repo.base)}` : ""}`);
-		const word = FILE_WORDS[repo.file];
-		if (word) io.print.say(`${word}${repo.file_problem ? `: ${plain(repo.file_problem)}` : ""}`);
-		if (repo.recipes === "trusted") io.print.say("its recipes count");
-		if (repo.trust_problem) io.print.say(plain(repo.trust_problem));
-		if (repo.problem) io.print.say(io.print.paintTalk("yellow", plain(repo.problem)));
-	});
+function tellChange({ repo }: Result<"repo.add">, io: Io): undefined {
+	io.print.say(`repo ${repo.name} at ${plain(repo.path ?? repo.url)}${repo.base ? `, base ${plain(repo.base)}` : ""}`);
+	const word = FILE_WORDS[repo.file];
+	if (word) io.print.say(`${word}${repo.file_problem ? `: ${plain(repo.file_problem)}` : ""}`);
+	if (repo.recipes === "trusted") io.print.say("its recipes count");
+	if (repo.trust_problem) io.print.say(plain(repo.trust_problem));
+	if (repo.problem) io.print.say(io.print.paintTalk("yellow", plain(repo.problem)));
 }
 
 /** `trust_problem` has the details. */
@@ -94,20 +85,18 @@ async function seen(call: Call, io: Io): Promise<string | undefined | null> {
 
 const changeLines = ({ file, change, commands }: RepoDocument["changes"][number]): string[] => [
 	`${plain(file)} (${change})`,
-	...commands.slice(0, MOST_COMMANDS).map((argv) => `  runs ${printable(cut(shellLine(argv), WIDEST_COMMAND))}`),
+	...commands.slice(0, MOST_COMMANDS).map((argv) => `  runs ${printable(cut(argv.map(shellWord).join(" "), WIDEST_COMMAND))}`),
 	...(commands.length > MOST_COMMANDS ? [`  runs ${commands.length - MOST_COMMANDS} more`] : []),
 ];
 const MOST_COMMANDS = 10;
 const WIDEST_COMMAND = 300;
-const shellLine = (argv: readonly string[]) =>
-	argv.map((word) => (/^[\w.:@%+=/,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
 
-async function add(call: Call, io: Io): Promise<undefined> {
+function repoOf(call: Call, io: Io): Params<"repo.add"> {
 	const url = call.text("url");
 	const [place] = call.args("FOLDER");
 	if (url !== undefined && place !== undefined && call.text("name") !== undefined && call.text("name") !== place)
 		throw usage("--url takes one name: the argument, or --name", "leave one of them out");
-	const document = await io.ask("repo.add", {
+	return {
 		url,
 		path: url === undefined ? absolutePath(io.world, place ?? ".") : undefined,
 		name: call.text("name") ?? (url === undefined ? undefined : place),
@@ -115,11 +104,10 @@ async function add(call: Call, io: Io): Promise<undefined> {
 		base_branch: call.text("base-branch"),
 		merge: call.choice("merge", ["direct", "mr", "local"]),
 		max: call.number("max"),
-	});
-	return changed(document, io);
+	};
 }
 
-function printRepo(repo: ShownRepo, io: Io): void {
+function printRepo(repo: ShownRepo, io: Io): undefined {
 	const { worktrees, changes = [], name: _name, ...rest } = repo;
 	const rows = Object.entries(rest).flatMap(([key, value]) => {
 		const text = key === "hooks" ? hooksIn(repo.hooks) : plain(value);

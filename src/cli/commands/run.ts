@@ -16,7 +16,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	if (io.world.insideOf(io.home) === undefined) throw outside(name);
 	const document = await sayOrLeave(io, said);
 	answer(io, document, () => io.print.say("left" in document ? LEFT : wordsFor(document)));
-	return undefined;
 }
 
 type Said = Params<"run.verdict"> | Params<"run.result">;

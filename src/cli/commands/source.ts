@@ -3,35 +3,31 @@
 import type { Result } from "../../api/protocol.ts";
 import type { ItemView, SourceView } from "../../contracts/intake.ts";
 import type { ItemFault } from "../../contracts/source.ts";
-import { byVerb, type Call } from "../command.ts";
-import { answer, type Io } from "../io.ts";
-import { printTable } from "../printing/list.ts";
+import { byVerb } from "../command.ts";
+import type { Io } from "../io.ts";
+import { named, nothing, oneMethod } from "../one-method.ts";
+import { printTable, titled } from "../printing/list.ts";
 import { counted, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
 
-export const run = byVerb({ list, show, scan });
+export const run = byVerb({
+	list: oneMethod("source.list", nothing, ({ sources }, io) => printSources(io, sources)),
+	show: oneMethod(
+		"source.show",
+		(call) => ({ ...named(call), all: call.flag("all") || undefined }),
+		(document, io) => printItems(io, document),
+	),
+	scan: oneMethod(
+		"source.scan",
+		(call) => ({ name: call.args("NAME")[0] }),
+		({ sources, added }, io) => {
+			printSources(io, sources);
+			io.print.say(added.length === 0 ? "nothing was added" : `added: ${added.join(", ")}`);
+		},
+	),
+});
 
-async function list(_call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("source.list");
-	answer(io, document, () => printSources(io, document.sources));
-}
-
-async function show(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("source.show", { name: call.arg("NAME"), ...(call.flag("all") ? { all: true } : {}) });
-	answer(io, document, () => printItems(io, document));
-}
-
-async function scan(call: Call, io: Io): Promise<undefined> {
-	const [name] = call.args("NAME");
-	const document = await io.ask("source.scan", { name });
-	const { sources, added } = document;
-	answer(io, document, () => {
-		printSources(io, sources);
-		io.print.say(added.length === 0 ? "nothing was added" : `added: ${added.join(", ")}`);
-	});
-}
-
-function printSources(io: Io, sources: readonly SourceView[]): void {
+function printSources(io: Io, sources: readonly SourceView[]): undefined {
 	if (sources.length === 0) {
 		io.print.say("no sources; sources.<name> in the configuration makes one");
 		return;
@@ -41,7 +37,7 @@ function printSources(io: Io, sources: readonly SourceView[]): void {
 			printable,
 		),
 	);
-	printTable(io, ["SOURCE", "KIND", "ITEMS", "OPEN", "ELIGIBLE", "FAULTS", "", "ROOT"], rows);
+	printTable(io, titled("SOURCE", "KIND", "ITEMS", "OPEN", "ELIGIBLE", "FAULTS", "", "ROOT"), rows);
 	for (const source of sources) printFaults(io, source);
 }
 
@@ -72,11 +68,11 @@ function printDeferred(print: Io["print"], faults: readonly ItemFault[]): void {
 	if (first.hint !== null) print.warn(print.paintTalk("dim", `       ${printable(first.hint)}`));
 }
 
-function printItems(io: Io, { source, items }: Result<"source.show">): void {
+function printItems(io: Io, { source, items }: Result<"source.show">): undefined {
 	const rows = items.map((item) =>
 		[item.id, item.kind, item.status, item.phase ?? "", item.flow ?? "", stateOf(item), item.title].map(printable),
 	);
-	if (rows.length > 0) printTable(io, ["ITEM", "KIND", "STATUS", "PHASE", "FLOW", "", "TITLE"], rows);
+	if (rows.length > 0) printTable(io, titled("ITEM", "KIND", "STATUS", "PHASE", "FLOW", "", "TITLE"), rows);
 	else if (source.error === null) io.print.say("no open items; --all shows the closed ones");
 	printFaults(io, source);
 }

@@ -4,9 +4,9 @@ import type { LedgerView, ReadyEntry } from "../../contracts/scheduler.ts";
 import { writeJson } from "../../core/text/json-text.ts";
 import type { Io } from "../io.ts";
 import { localTime, relative } from "../times.ts";
+import { cap, count, field, type ListColumn, right } from "./list.ts";
 import { type Colour, pairs } from "./print.ts";
 import { printable } from "./sequences.ts";
-import { type TableColumn, table } from "./table.ts";
 
 const COLOURS: Record<ReadyEntry["state"], Colour> = {
 	queued: "blue",
@@ -15,31 +15,15 @@ const COLOURS: Record<ReadyEntry["state"], Colour> = {
 	expired: "yellow",
 	cancelled: "dim",
 };
-const right = { align: "right" } as const;
-const COLUMNS: readonly TableColumn[] = [
-	{ title: "ENTRY", ...right },
-	{ title: "PID", ...right },
-	{ title: "STATE" },
-	{ title: "PRIORITY", ...right },
-	{ title: "TRIGGER", shrink: 8 },
-	{ title: "ADDED" },
-	{ title: "REMARK", shrink: 10 },
+export const ENTRY_COLUMNS: readonly ListColumn<ReadyEntry>[] = [
+	count("sched_id", "ENTRY"),
+	count("pid"),
+	{ title: "STATE", cell: ({ state }, { print }) => print.paint(COLOURS[state], state) },
+	count("priority"),
+	field("trigger"),
+	{ title: "ADDED", cell: ({ created_at }, { world }) => relative(created_at * 1000, world.now()) },
+	{ title: "REMARK", shrink: 10, cell: (entry, { world }) => printable(remark(entry, world.now())) },
 ];
-
-export function entryLines(entries: readonly ReadyEntry[], { print, world }: Io): string[] {
-	if (entries.length === 0) return [];
-	const now = world.now();
-	const rows = entries.map((entry) => [
-		String(entry.sched_id),
-		String(entry.pid),
-		print.paint(COLOURS[entry.state], entry.state),
-		String(entry.priority),
-		printable(entry.trigger),
-		relative(entry.created_at * 1000, now),
-		printable(remark(entry, now)),
-	]);
-	return table(COLUMNS, rows, print.width, (text) => print.paint("dim", text));
-}
 
 function remark({ state, runnable_at, deadline, worker_id, dispatched_at, exit_kind }: ReadyEntry, now: number): string {
 	if (state === "dispatched") return `${worker_id ?? "a worker"} has it since ${relative((dispatched_at ?? 0) * 1000, now)}`;
@@ -77,23 +61,11 @@ export function entryWords(entry: ReadyEntry, { print }: Io): string[] {
 	];
 }
 
-export function ledgerLines(ledgers: readonly LedgerView[], { print }: Io): string[] {
-	if (ledgers.length === 0) return [];
-	const rows = ledgers.map(({ subject, dim, used, limit, window, over_limit }) => [
-		subject.replace(/^pid:/, ""),
-		printable(dim),
-		String(used),
-		limit === null ? "–" : String(limit),
-		window ?? "",
-		over_limit ? print.paint("yellow", "over its limit: claims pass it over") : "",
-	]);
-	const columns = [
-		{ title: "PID", ...right },
-		{ title: "DIMENSION", shrink: 8 },
-		{ title: "USED", ...right },
-		{ title: "LIMIT", ...right },
-		{ title: "EACH" },
-		{ title: "" },
-	];
-	return table(columns, rows, print.width, (text) => print.paint("dim", text));
-}
+export const LEDGER_COLUMNS: readonly ListColumn<LedgerView>[] = [
+	{ title: "PID", ...right, cell: ({ subject }) => subject.replace(/^pid:/, "") },
+	field("dim", "DIMENSION"),
+	count("used"),
+	cap("limit", "LIMIT"),
+	{ title: "EACH", cell: ({ window }) => window ?? "" },
+	{ title: "", cell: ({ over_limit }, { print }) => (over_limit ? print.paint("yellow", "over its limit: claims pass it over") : "") },
+];

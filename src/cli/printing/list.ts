@@ -35,17 +35,19 @@ export const time = <K extends string>(name: K, title: string) => ({
 });
 
 /** `empty` is said where there is nothing to list. */
-export function printList<T>(io: Io, rows: readonly T[] | undefined, columns: readonly ListColumn<T>[], empty: string): void {
+export function printList<T>(io: Io, rows: readonly T[] | undefined, columns: readonly ListColumn<T>[], empty: string): undefined {
 	if (rows === undefined || rows.length === 0) {
 		io.print.say(empty);
 		return;
 	}
 	const cells = rows.map((row) => columns.map((column) => column.cell(row, io)));
-	for (const line of table(columns, cells, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
+	printTable(io, columns, cells);
 }
 
-/** A table whose last column gives way on a narrow terminal. */
-export function printTable({ print }: Io, titles: readonly string[], rows: readonly (readonly string[])[]): void {
-	const columns = titles.map((title, index) => (index === titles.length - 1 ? { title, shrink: 12 } : { title }));
+/** Columns of which the last gives way on a narrow terminal. */
+export const titled = (...titles: string[]): TableColumn[] =>
+	titles.map((title, index) => (index === titles.length - 1 ? { title, shrink: 12 } : { title }));
+
+export function printTable({ print }: Io, columns: readonly TableColumn[], rows: readonly (readonly string[])[]): void {
 	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
 }

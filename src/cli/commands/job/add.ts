@@ -136,7 +136,8 @@ async function inputOf(call: Call, io: Io): Promise<JobInput> {
 	if (refs.length > 0) input.after = refs.map((ref) => idOf(ref));
 	if (call.has("unique")) input.unique = uniqueOf(call);
 	if (call.list("uses").length > 0) input.uses = Object.fromEntries(call.list("uses").map(useOf));
-	if (call.list("var").length > 0) input.vars = Object.fromEntries(call.list("var").map((one) => pairOf("var", one)));
+	const vars = varsOf(call);
+	if (vars !== undefined) input.vars = vars;
 	const parent = parentOf(call, io);
 	if (parent !== undefined) input.parent = parent;
 	// Last, because they may start a daemon: an invalid command line must not start anything.
@@ -263,10 +264,14 @@ function useOf(one: string): [string, number] {
 	return [resource, Number(units)];
 }
 
-function pairOf(option: string, one: string): [string, string] {
-	const equals = one.indexOf("=");
-	if (equals < 1) throw usage(`--${option}: ${JSON.stringify(one)} is not KEY=VALUE`);
-	return [one.slice(0, equals), one.slice(equals + 1)];
+/** The variables of `--var KEY=VALUE`; undefined if there are none. */
+export function varsOf(call: Call): Record<string, string> | undefined {
+	const pairs = call.list("var").map((one) => {
+		const equals = one.indexOf("=");
+		if (equals < 1) throw usage(`--var: ${JSON.stringify(one)} is not KEY=VALUE`);
+		return [one.slice(0, equals), one.slice(equals + 1)];
+	});
+	return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
 }
 
 /** Inside a run, an added job belongs to the run's job. */

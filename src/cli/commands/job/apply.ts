@@ -43,7 +43,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	answer(io, call.flag("check") ? { ...document, waves: wavesOf(read.manifest.jobs) } : document, () =>
 		call.flag("check") ? tellCheck(io, read, file, document) : tell(io, read, document),
 	);
-	return undefined;
 }
 
 function readFile(path: string, file: string): string {

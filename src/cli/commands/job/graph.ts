@@ -17,5 +17,4 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		max_depth: depth,
 	});
 	io.print.out("text" in document ? document.text : JSON.stringify(document));
-	return undefined;
 }

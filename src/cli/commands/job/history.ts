@@ -2,28 +2,22 @@
 
 import type { EventDocument } from "../../../api/documents.ts";
 import { isMove } from "../../../core/event.ts";
-import type { Call } from "../../command.ts";
-import { answer, type Io, idOf } from "../../io.ts";
+import type { Io } from "../../io.ts";
+import { ofJob, oneMethod } from "../../one-method.ts";
 import { statusWords } from "../../printing/job-lines.ts";
+import { type ListColumn, printList } from "../../printing/list.ts";
 import { paintStatus, plain } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
-import { table } from "../../printing/table.ts";
 import { durationWords, instantOf, localTime, relative } from "../../times.ts";
 
-export async function run(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("job.history", { id: idOf(call.arg("ID")) });
-	answer(io, document, () => {
-		const rows = document.events.map((event) => [
-			localTime(instantOf(event.at) ?? 0),
-			event.kind.replaceAll("_", " "),
-			detail(event, io),
-			printable(event.by),
-		]);
-		const columns = [{ title: "WHEN" }, { title: "WHAT" }, { title: "DETAIL", shrink: 20 }, { title: "BY", shrink: 6 }];
-		for (const line of table(columns, rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
-	});
-	return undefined;
-}
+const COLUMNS: readonly ListColumn<EventDocument>[] = [
+	{ title: "WHEN", cell: ({ at }) => localTime(instantOf(at) ?? 0) },
+	{ title: "WHAT", cell: ({ kind }) => kind.replaceAll("_", " ") },
+	{ title: "DETAIL", shrink: 20, cell: detail },
+	{ title: "BY", shrink: 6, cell: ({ by }) => printable(by) },
+];
+
+export const run = oneMethod("job.history", ofJob, ({ events }, io) => printList(io, events, COLUMNS, ""));
 
 /** `queued → running, attempt 2` */
 function detail(event: EventDocument, { print, world }: Io): string {

@@ -33,7 +33,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	}));
 	if (how === "follow") await Promise.all(logs.map((one) => printLog(io, one, how)));
 	else for (const one of logs) await printLog(io, one, how);
-	return undefined;
 }
 
 function startOf(call: Call): LogStart {
@@ -59,5 +58,4 @@ async function printDocument(
 	const params = { id, ...(from === WHOLE ? {} : from), limit: PAGE };
 	const chosen = { ...(stream === "both" ? {} : { stream }), ...(attempt === undefined ? {} : { run: attempt }) };
 	io.print.out(JSON.stringify(await io.ask("job.logs", { ...params, ...chosen })));
-	return undefined;
 }

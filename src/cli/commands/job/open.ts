@@ -36,7 +36,6 @@ async function dashboard(call: Call, io: Io): Promise<undefined> {
 				: "this link signs in one page, without a password";
 		io.print.say(`${what}, within 10 minutes: keep it to yourself`);
 	});
-	return undefined;
 }
 
 export async function run(call: Call, io: Io): Promise<undefined> {
@@ -57,5 +56,4 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (document.there === null) io.print.say("that host does not answer: the folder may be gone");
 		if (document.there === false && restore === null) io.print.say("the folder is gone; the next run makes it again");
 	});
-	return undefined;
 }

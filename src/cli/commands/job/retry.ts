@@ -1,12 +1,10 @@
 // sluice retry and rerun: put a job back, with or without everything after it.
 
-import type { Call } from "../../command.ts";
-import { answer, type Io, idOf } from "../../io.ts";
+import { byVerb } from "../../command.ts";
+import { ofJob, oneMethod } from "../../one-method.ts";
 
-export async function run(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask(call.command.name === "retry" ? "job.retry" : "job.rerun", { id: idOf(call.arg("ID")) });
-	const { reset, restarted, last_successful, left_blocked = [] } = document;
-	answer(io, document, () => {
+const rewind = (method: "job.retry" | "job.rerun") =>
+	oneMethod(method, ofJob, ({ reset, restarted, last_successful, left_blocked = [] }, io, call) => {
 		io.print.say(`reset: ${few(reset)}`);
 		const startable = restarted.filter((id) => !(reset.length === 1 && reset[0] === id));
 		if (startable.length > 0) io.print.say(`goes on from: ${few(startable)}`);
@@ -18,7 +16,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 			io.print.say(io.print.paintTalk("dim", `        ${hint}`));
 		}
 	});
-	return undefined;
-}
+
+export const run = byVerb({ retry: rewind("job.retry"), rerun: rewind("job.rerun") });
 
 const few = (ids: readonly number[]) => (ids.length > 20 ? `${ids.slice(0, 20).join(", ")} and ${ids.length - 20} more` : ids.join(", "));

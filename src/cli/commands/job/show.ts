@@ -39,7 +39,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		for (const line of pairs(rows, print.paint)) print.out(line);
 		if (job.prompt) printText(io, "prompt", job.prompt);
 	});
-	return undefined;
 }
 
 async function outcome(call: Call, io: Io): Promise<undefined> {
@@ -57,7 +56,6 @@ async function outcome(call: Call, io: Io): Promise<undefined> {
 		for (const line of pairs(rows, io.print.paint)) io.print.out(line);
 		if (typeof last_message === "string" && last_message !== "") printText(io, "last message", last_message);
 	});
-	return undefined;
 }
 
 export function headline(job: ShownJob, { print, world }: Io): string {

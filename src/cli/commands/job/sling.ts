@@ -3,15 +3,15 @@
 import type { Result } from "../../../api/protocol.ts";
 import { allowedNames, capture } from "../../caller/environment.ts";
 import type { Call } from "../../command.ts";
-import { EXIT, usage } from "../../failure.ts";
+import { EXIT } from "../../failure.ts";
 import { answer, type Io } from "../../io.ts";
+import { printTable, titled } from "../../printing/list.ts";
 import { counted } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
-import { table } from "../../printing/table.ts";
+import { varsOf } from "./add.ts";
 
 export async function run(call: Call, io: Io): Promise<number> {
 	const flag = (name: string) => (call.flag(name) ? true : undefined);
-	const vars = call.list("var");
 	const document = await io.ask("job.sling", {
 		ids: [...call.args("ID")],
 		cwd: io.world.cwd,
@@ -34,36 +34,21 @@ export async function run(call: Call, io: Io): Promise<number> {
 		dry_run: flag("dry-run"),
 		force: flag("force"),
 		priority: call.number("priority"),
-		vars: vars.length > 0 ? Object.fromEntries(vars.map(pairOf)) : undefined,
+		vars: varsOf(call),
 	});
 	answer(io, document, () => tell(io, document, call.flag("dry-run") ? "planned" : "added"));
 	return document.deferred === null ? EXIT.done : EXIT.later;
 }
 
-function pairOf(one: string): [string, string] {
-	const equals = one.indexOf("=");
-	if (equals < 1) throw usage(`--var: ${JSON.stringify(one)} is not KEY=VALUE`);
-	return [one.slice(0, equals), one.slice(equals + 1)];
-}
-
-function tell({ print }: Io, { planned, skipped, warnings, batches, deferred }: Result<"job.sling">, how: "planned" | "added"): void {
-	const columns = [
-		{ title: "JOB" },
-		{ title: "ITEM" },
-		{ title: "REPO" },
-		{ title: "RECIPE" },
-		{ title: "STEP" },
-		{ title: "TITLE", shrink: 12 },
-	];
+function tell(io: Io, { planned, skipped, warnings, batches, deferred }: Result<"job.sling">, how: "planned" | "added"): void {
+	const { print } = io;
 	const rows = planned.map(({ job, item, repo, recipe, step, title }) =>
 		[job === null ? "–" : String(job), item, repo ?? "", recipe ?? "(raw)", step ?? "", title].map(printable),
 	);
-	if (rows.length > 0) for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
+	if (rows.length > 0) printTable(io, titled("JOB", "ITEM", "REPO", "RECIPE", "STEP", "TITLE"), rows);
 	for (const one of warnings) print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(one)}`);
 	for (const { item, reason } of skipped) print.say(print.paintTalk("dim", `skipped ${printable(item)}: ${printable(reason)}`));
 	if (deferred !== null) print.say(print.paintTalk("dim", printable(deferred.hint)));
 	const where = batches.length > 0 ? ` in ${batches.length === 1 ? "batch" : "batches"} ${batches.map(printable).join(", ")}` : "";
-	print.say(
-		how === "planned" ? `${counted(planned.length, "job")} would be added${where}` : `${counted(planned.length, "job")} added${where}`,
-	);
+	print.say(`${counted(planned.length, "job")} ${how === "planned" ? "would be added" : "added"}${where}`);
 }

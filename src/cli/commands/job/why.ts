@@ -37,7 +37,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	answer(io, document, () => {
 		for (const line of lines) io.print.out(line);
 	});
-	return undefined;
 }
 
 /** Other jobs that the text mentions: the root cause if this job is blocked, and jobs whose merge it waits for. */

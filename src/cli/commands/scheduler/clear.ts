@@ -4,6 +4,7 @@ import type { Call } from "../../command.ts";
 import { EXIT, usage } from "../../failure.ts";
 import { answer, firstLine, type Io } from "../../io.ts";
 import { counted } from "../../printing/print.ts";
+import { shellWord } from "../../printing/sequences.ts";
 
 export async function run(call: Call, io: Io): Promise<number | undefined> {
 	const item = call.text("item");
@@ -12,7 +13,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		if (!world.stdin.isTTY || io.json)
 			throw usage(
 				"clear ends jobs, and there is no terminal to ask at",
-				`if you are sure: sluice clear ${item === undefined ? "" : `--item ${inShell(item)} `}--yes`,
+				`if you are sure: sluice clear ${item === undefined ? "" : `--item ${shellWord(item)} `}--yes`,
 			);
 		const { queued_total } = await io.ask("scheduler.status");
 		const what = item === undefined ? `all ${counted(queued_total, "job")} that do not run` : `all jobs of item ${item} that do not run`;
@@ -35,6 +36,3 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	);
 	return undefined;
 }
-
-/** Quoted for a shell. */
-const inShell = (text: string): string => (/^[\w.:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

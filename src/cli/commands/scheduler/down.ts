@@ -24,7 +24,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	if (!io.json) io.print.say(io.print.paintTalk("dim", "stopping …"));
 	await ended(io, running);
 	answer(io, document, () => io.print.say(document.running === 0 ? "stopped" : stopRuns ? WITH_RUNS : WITHOUT_RUNS));
-	return undefined;
 }
 
 const nap = (io: Io) => new Promise<void>((resolve) => io.world.after(LOOK_MS, resolve));

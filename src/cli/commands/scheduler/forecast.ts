@@ -4,10 +4,10 @@ import type { ForecastDocument, RangeDocument } from "../../../api/documents/for
 import type { Call } from "../../command.ts";
 import { usage } from "../../failure.ts";
 import { answer, type Io } from "../../io.ts";
+import { type ListColumn, printList, right } from "../../printing/list.ts";
 import { counted } from "../../printing/print.ts";
 import { basisWords, oddsWords, rangeWords } from "../../printing/ranges.ts";
 import { printable } from "../../printing/sequences.ts";
-import { table } from "../../printing/table.ts";
 import { durationWords } from "../../times.ts";
 
 const SHOWN = 50;
@@ -21,7 +21,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		batch,
 	});
 	answer(io, document, () => tell(document, call.number("limit") ?? SHOWN, io));
-	return undefined;
 }
 
 function laneCap(text: string): [string, number | null] {
@@ -40,25 +39,15 @@ function tell(found: ForecastDocument, limit: number, io: Io): void {
 		return;
 	}
 	const most = limit === 0 ? found.jobs.length : limit;
-	const rows = found.jobs
-		.slice(0, most)
-		.map((job) => [
-			String(job.id),
-			printable(job.name ?? ""),
-			job.lane,
-			job.stuck === null ? range(job.start) : "",
-			job.stuck === null ? range(job.end) : "",
-			printable(job.stuck ?? (job.basis ? basisWords(job.basis) : "")),
-		]);
-	const columns = [
-		{ title: "JOB", align: "right" as const },
-		{ title: "NAME", shrink: 8 },
-		{ title: "LANE", shrink: 6 },
-		{ title: "STARTS" },
-		{ title: "ENDS" },
-		{ title: "BASED ON", shrink: 12 },
+	const columns: ListColumn<ForecastDocument["jobs"][number]>[] = [
+		{ title: "JOB", ...right, cell: ({ id }) => String(id) },
+		{ title: "NAME", shrink: 8, cell: ({ name }) => printable(name ?? "") },
+		{ title: "LANE", shrink: 6, cell: ({ lane }) => lane },
+		{ title: "STARTS", cell: ({ stuck, start }) => (stuck === null ? range(start) : "") },
+		{ title: "ENDS", cell: ({ stuck, end }) => (stuck === null ? range(end) : "") },
+		{ title: "BASED ON", shrink: 12, cell: ({ stuck, basis }) => printable(stuck ?? (basis ? basisWords(basis) : "")) },
 	];
-	for (const line of table(columns, rows, print.width, title)) print.out(line);
+	printList(io, found.jobs.slice(0, most), columns, "");
 	if (found.jobs.length > most) print.out(title(`… and ${found.jobs.length - most} more`));
 	print.out("");
 	for (const { name, jobs, stuck, end } of found.batches)

@@ -37,7 +37,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 				`not paused: the kernel's queue; workers can still claim its ${queued === 1 ? "queued entry" : `${queued} queued entries`}`,
 			);
 	});
-	return undefined;
 }
 
 /** An older daemon does not send the last two. */

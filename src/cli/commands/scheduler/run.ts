@@ -1,9 +1,9 @@
 // sluice run: one dispatch cycle by hand, or its plan.
 
 import type { Call } from "../../command.ts";
-import { answer, type Io } from "../../io.ts";
+import { oneMethod } from "../../one-method.ts";
+import { type ListColumn, printList, right } from "../../printing/list.ts";
 import { printable } from "../../printing/sequences.ts";
-import { table } from "../../printing/table.ts";
 import { withLocalTimes } from "../../times.ts";
 
 const BOUNDS: Record<string, string> = {
@@ -14,30 +14,22 @@ const BOUNDS: Record<string, string> = {
 	none: "nothing is ready",
 };
 
-export async function run(call: Call, io: Io): Promise<undefined> {
-	const dry = call.flag("dry-run");
-	const document = await io.ask("scheduler.run", dry ? { dry_run: true } : {});
-	const { dispatch, skipped, reason, detail } = document;
-	answer(io, document, () => {
-		const { print } = io;
-		print.out(`${dry ? "Would start" : "Started"}: ${dispatch.length === 0 ? "nothing" : dispatch.join(", ")}`);
-		const more = detail === undefined ? undefined : withLocalTimes(printable(detail), io.world.now());
-		const isPaced = dispatch.length === 0 && reason === "batch" && more !== undefined;
-		print.out(`Bound: ${isPaced ? more : (BOUNDS[reason] ?? reason)}`);
-		if (more !== undefined && !isPaced) print.out(`       ${more}`);
-		if (skipped.length === 0) return;
-		const rows = skipped.slice(0, 50).map((one) => [String(one.job), printable(one.reason)]);
-		const lines = table(
-			[
-				{ title: "SKIPPED", align: "right" },
-				{ title: "WHY", shrink: 20 },
-			],
-			rows,
-			print.width,
-			(text) => print.paint("dim", text),
-		);
-		for (const line of ["", ...lines]) print.out(line);
-		if (skipped.length > 50) print.out(print.paint("dim", `… and ${skipped.length - 50} more`));
-	});
-	return undefined;
-}
+const COLUMNS: readonly ListColumn<{ job: number; reason: string }>[] = [
+	{ title: "SKIPPED", ...right, cell: ({ job }) => String(job) },
+	{ title: "WHY", shrink: 20, cell: ({ reason }) => printable(reason) },
+];
+
+const dryRun = (call: Call) => ({ dry_run: call.flag("dry-run") || undefined });
+
+export const run = oneMethod("scheduler.run", dryRun, ({ dispatch, skipped, reason, detail }, io, call) => {
+	const { print } = io;
+	print.out(`${call.flag("dry-run") ? "Would start" : "Started"}: ${dispatch.length === 0 ? "nothing" : dispatch.join(", ")}`);
+	const more = detail === undefined ? undefined : withLocalTimes(printable(detail), io.world.now());
+	const isPaced = dispatch.length === 0 && reason === "batch" && more !== undefined;
+	print.out(`Bound: ${isPaced ? more : (BOUNDS[reason] ?? reason)}`);
+	if (more !== undefined && !isPaced) print.out(`       ${more}`);
+	if (skipped.length === 0) return;
+	print.out("");
+	printList(io, skipped.slice(0, 50), COLUMNS, "");
+	if (skipped.length > 50) print.out(print.paint("dim", `… and ${skipped.length - 50} more`));
+});

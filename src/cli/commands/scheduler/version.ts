@@ -15,5 +15,4 @@ export async function run(_call: Call, io: Io): Promise<undefined> {
 		if (theirs !== version)
 			io.print.warn("the daemon is of another version: sluice down && sluice up --detach changes it; runs go on meanwhile");
 	});
-	return undefined;
 }

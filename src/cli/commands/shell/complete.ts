@@ -17,7 +17,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	} catch {
 		// A shell has no place for an error during completion.
 	}
-	return undefined;
 }
 
 async function jobs(io: Io): Promise<[string, string][]> {

@@ -8,5 +8,4 @@ import type { Io } from "../../io.ts";
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const script = { bash, zsh, fish }[call.arg("SHELL") as "bash" | "zsh" | "fish"];
 	io.world.stdout.write(script(COMMANDS));
-	return undefined;
 }

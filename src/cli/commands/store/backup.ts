@@ -8,5 +8,4 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const file = absolutePath(io.world, call.arg("FILE"));
 	const document = await (await io.world.daemon()).backup({ home: io.world.homeOf(io.home), file });
 	answer(io, document, () => io.print.say(`${printable(document.store)} is kept in ${printable(file)}, ${document.bytes} bytes`));
-	return undefined;
 }

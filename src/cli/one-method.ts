@@ -1,0 +1,29 @@
+// Commands that are one method of the daemon: what each asks for, and what it prints for people.
+
+import type { MethodName, Params, Result } from "../api/protocol.ts";
+import type { Call, CommandRun } from "./command.ts";
+import { answer, type Io, idOf } from "./io.ts";
+
+/** `tell` prints for people, or returns what is printed: a message in one line, or lines of data. */
+export const oneMethod =
+	<M extends MethodName>(
+		method: M,
+		params: (call: Call, io: Io) => Params<M> | Promise<Params<M>>,
+		tell: (document: Result<M>, io: Io, call: Call) => string | readonly string[] | undefined,
+	): CommandRun =>
+	async (call, io) => {
+		const ask: (method: M, params: Params<M>) => Promise<Result<M>> = io.ask;
+		const document = await ask(method, await params(call, io));
+		answer(io, document, () => {
+			const told = tell(document, io, call);
+			if (typeof told === "string") io.print.say(told);
+			else for (const line of told ?? []) io.print.out(line);
+		});
+		return undefined;
+	};
+
+export const nothing = () => ({});
+/** Of a command with the argument NAME. */
+export const named = (call: Call) => ({ name: call.arg("NAME") });
+/** Of a command about one job. */
+export const ofJob = (call: Call) => ({ id: idOf(call.arg("ID")) });
