@@ -2,38 +2,10 @@
 
 import type { JobInput } from "../core/job.ts";
 import type { RecipeStep, RecipeVar } from "../core/recipes/recipe.ts";
+import type { SlingInput } from "../core/schema/sling.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
 import type { Deferred } from "./adding.ts";
 import type { ItemFault, SourceKind } from "./source.ts";
-
-export type SlingInput = {
-	/** Items, epics or batches; the last may name a repo. With `on` the first is a recipe. */
-	ids: string[];
-	on?: string | undefined;
-	repo?: string | undefined;
-	recipe?: string | undefined;
-	vars?: Record<string, string> | undefined;
-	args?: string | undefined;
-	agent?: string | undefined;
-	account?: string | undefined;
-	lane?: string | undefined;
-	priority?: number | undefined;
-	merge?: "direct" | "mr" | "local" | undefined;
-	base_branch?: string | undefined;
-	no_merge?: boolean | undefined;
-	/** The item's own text is the prompt: no recipe. */
-	raw?: boolean | undefined;
-	/** The batch stays open until its owner closes it. */
-	owned?: boolean | undefined;
-	mode?: "ralph" | undefined;
-	batch?: string | undefined;
-	no_batch?: boolean | undefined;
-	dry_run?: boolean | undefined;
-	force?: boolean | undefined;
-	env?: Record<string, string> | undefined;
-	cwd?: string | undefined;
-	parent?: number | undefined;
-};
 
 export type PlannedJob = {
 	/** Null if the job was only planned. */

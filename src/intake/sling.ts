@@ -5,13 +5,14 @@
 //   skipped closed · already worked on · coordination (hq-…) · unreadable, if it is one of several
 
 import type { Deferred, OfItems } from "../contracts/adding.ts";
-import type { PlannedJob, SlingInput, SlingSkip, Slung } from "../contracts/intake.ts";
+import type { PlannedJob, SlingSkip, Slung } from "../contracts/intake.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
 import type { Item } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
 import { given } from "../core/given.ts";
 import { nearest, suggest } from "../core/input/nearest.ts";
 import type { JobInput } from "../core/job.ts";
+import type { SlingInput } from "../core/schema/sling.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
 import { jobsOf, labelOf, type Order, rawJobOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";

@@ -7,6 +7,15 @@ import type { JobDocument } from "../documents.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
+describe("job.sling", () => {
+	test("checks the fields of the jobs as job.add does, before it looks for an item", async () => {
+		const desk = await openDesk();
+		for (const [field, value] of Object.entries({ lane: "a b", base_branch: "-x", cwd: "a\nb" }))
+			expect(await desk.refused("job.sling", { ids: ["1"], [field]: value })).toMatchObject({ data: { code: "invalid", field } });
+		expect(await desk.refused("job.sling", { ids: ["1"], vars: { "a b": "x" } })).toMatchObject({ data: { field: "vars.a b" } });
+	});
+});
+
 describe("job.add", () => {
 	test("answers with the whole job, its position, and a warning when there is one", async () => {
 		const desk = await openDesk();

@@ -5,6 +5,7 @@ import type { ApplyResult, CancelReport, Manifest, RewindReport, RunEnd, Why } f
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
+import { SLING } from "../../core/schema/sling.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
 import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Timestamp } from "../documents.ts";
@@ -20,7 +21,7 @@ export type OneJob = Doc<{ job: JobDocument }>;
 export type ClaimedDocument = { job: JobDocument; spec: Record<string, unknown>; run: RunDocument & { token: number } };
 export type WaitedJob = Pick<JobDocument, "id" | "name" | "status" | "exit_code" | "exit_kind" | "end_reason" | "last_failure">;
 
-const force = maybe(flag("override what may be overridden: caps of 0, an item in progress elsewhere, another repo's prefix"));
+const { force } = SLING;
 const reason = maybe(text("why, for the record", 10_000));
 const act = <R = OneJob>(about: string, result = "{job}") => method<R>()({ role: "operator", about, params: { id: id() }, result });
 
@@ -53,30 +54,7 @@ export const JOB_METHODS = {
 		role: "run",
 		about:
 			"Schedules items of a source: single ones, all children of an epic, all that a batch tracks. What is worked on already is skipped.",
-		params: {
-			ids: words("items, epics or batches, as `id` or `source:id`; the last may name the repo; with `on` the first is a recipe"),
-			on: maybe(word("the item that the recipe is for")),
-			repo: maybe(word("the repo; else the one whose prefix the id has")),
-			recipe: maybe(word("the recipe; else the source's, the repo's, or `work`")),
-			vars: maybe(object<Record<string, string>>("variables of the recipe")),
-			args: maybe(text("instructions for the agent, in plain words")),
-			agent: maybe(word("another agent than the recipe names")),
-			account: maybe(word("whose quota at the provider is used")),
-			lane: maybe(word("another lane")),
-			priority: maybe(whole("its own term of the priority sum", -1_000_000, 1_000_000)),
-			merge: maybe(choice("how branches are merged", ["direct", "mr", "local"])),
-			base_branch: maybe(word("what their branches begin from")),
-			no_merge: maybe(flag("do not merge")),
-			raw: maybe(flag("the item's own text is the prompt: no recipe")),
-			owned: maybe(flag("the batch stays open until `batch.close`")),
-			mode: maybe(choice("a fresh context for each step", ["ralph"])),
-			batch: maybe(word("the batch; else a new one, or the one that the items belong to")),
-			no_batch: maybe(flag("no batch")),
-			dry_run: maybe(flag("only say what would be added")),
-			env: maybe(object<Record<string, string>>("variables of the jobs")),
-			cwd: maybe(text("where jobs without a repo run", 4096)),
-			force,
-		},
+		params: SLING,
 		result:
 			"{jobs, skipped: [{item, reason, job}], planned: [{job, item, source, title, repo, recipe, agent, step, batch}], warnings, batches, deferred: {limit, depths, hint} or null, dry_run}",
 	}),
