@@ -1,8 +1,8 @@
-// A folder of prompt files, one item each: `fix-login.md` is the item fix-login, its text the prompt. Removing a file closes its item.
+// A folder of prompt files, one item each: `fix-login.md` is the item fix-login, its text the prompt. The item of
+// a file that is removed is not closed, since editors remove a file for a moment when they save it: its job waits until the file is back, or is cancelled.
 
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { troubleOf } from "../contracts/disk.ts";
 import { type Item, type ItemFault, plainItem, type Source, type SourceSettings } from "../contracts/source.ts";
 import { codeOf, messageOf, nth, SluiceError } from "../core/errors.ts";
 import * as check from "../core/input/check.ts";
@@ -21,7 +21,7 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 		try {
 			all = (await readdir(root)).sort(naturalOrder);
 		} catch (error) {
-			throw new SluiceError("not_found", `source ${name}: ${troubleOf(error)}`, { field: "root", hint: `make the folder ${root}` });
+			throw new SluiceError("not_found", `source ${name}: ${messageOf(error)}`, { field: "root", hint: `make the folder ${root}` });
 		}
 		const byId = new Map<string, string[]>();
 		for (const file of all) if (KINDS.test(file) && !file.startsWith(".")) byId.set(idOf(file), [...(byId.get(idOf(file)) ?? []), file]);
