@@ -7,7 +7,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { connect, distrusted, RpcError } from "../api/client.ts";
 import type { DaemonModule, StartRequest } from "../api/daemon-module.ts";
 import { HOME_TAKEN, NODE_FLAGS, RUN_VARIABLES } from "../api/daemon-process.ts";
+import type { McpModule } from "../api/mcp-client.ts";
 import { foreignHome, socketOf } from "../api/socket-path.ts";
+import { messageOf } from "../core/errors.ts";
 import { makeFolder } from "../host/folder.ts";
 import { kindOf } from "../host/kind.ts";
 import { localHost } from "../host/local.ts";
@@ -85,7 +87,7 @@ function openLog(home: string, path: string): number {
 		if ((kindOf(path) ?? "file") === "pipe") throw new Error(`${path} is a pipe, and should be a file`);
 		return openSync(path, "a", 0o600);
 	} catch (error) {
-		const why = error instanceof Error ? error.message : String(error);
+		const why = messageOf(error);
 		throw new RpcError(`the home ${home} cannot be written: ${why}`, null, {
 			code: "store",
 			hint: "set SLUICE_HOME to a folder of your own",
@@ -141,23 +143,7 @@ export async function loadDaemon(program = built("daemon.js")): Promise<DaemonMo
 	return cliModule;
 }
 
-/** The MCP server for agents, also a separate program; it receives the `McpClient` of mcp/client.ts. */
-export type McpModule = {
-	serve(
-		door: {
-			call(method: string, params: Record<string, unknown>): Promise<Record<string, unknown>>;
-			job: number | undefined;
-			folder(given: string | undefined): string;
-			environment(): Promise<Record<string, string>>;
-			rendered(output: string, text: string): string;
-			readJson(text: string): unknown;
-			writeJson(value: unknown): string;
-			version: string;
-		},
-		offered: "all" | "run",
-	): Promise<void>;
-};
-
+/** The MCP server for agents, also a separate program. */
 export async function loadMcp(program = built("mcp.js")): Promise<McpModule> {
 	return (await import(pathToFileURL(program).href)) as McpModule;
 }

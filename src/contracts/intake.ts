@@ -5,7 +5,7 @@ import type { RecipeStep, RecipeVar } from "../core/recipes/recipe.ts";
 import type { SlingInput } from "../core/schema/sling.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
 import type { Deferred } from "./adding.ts";
-import type { ItemFault, SourceKind } from "./source.ts";
+import type { Item, ItemFault, SourceKind } from "./source.ts";
 
 export type PlannedJob = {
 	/** Null if the job was only planned. */
@@ -50,25 +50,8 @@ export type SourceView = {
 	faults: ItemFault[];
 	error: string | null;
 };
-export type ItemView = {
-	source: string;
-	id: string;
-	kind: string;
-	title: string;
-	status: string;
-	open: boolean;
-	in_progress: boolean;
-	eligible: boolean;
-	/** Why its own state keeps it from being ready: "deferred until 2027-01-01T00:00:00Z". */
-	held: string | null;
-	blocked_by: string[];
-	members: string[];
-	batch: string | null;
-	phase: string | null;
-	flow: string | null;
-	parallelizable: boolean | null;
-	place: string;
-};
+/** What is shown of an item. */
+export type ItemView = Omit<Item, "text" | "taken" | "priority" | "branch" | "owner" | "mark" | "report">;
 
 /** A repo's own recipes. `ignored`: names of recipes that exist, or existed, and do not count; `problem` says why, `hint` what to do. */
 export type RepoRecipes = {

@@ -7,7 +7,7 @@ import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { RUN_VARIABLES } from "../api/daemon-process.ts";
-import { SluiceError } from "../core/errors.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import { serve } from "./cli-module.ts";
 import { homePath } from "./service/home.ts";
 
@@ -45,7 +45,7 @@ function readArgs() {
 			...(values["accept-loss"] ? { loss: "accept" as const } : {}),
 		};
 	} catch (error) {
-		throw new SluiceError("invalid", error instanceof Error ? error.message : String(error));
+		throw new SluiceError("invalid", messageOf(error));
 	}
 }
 

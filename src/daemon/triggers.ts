@@ -6,9 +6,9 @@
 //   a job is refused         the log and `cron list` say so; the next slot tries again
 
 import type { TriggerHandle } from "../api/context.ts";
-import { troubleOf } from "../contracts/disk.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
-import { createTurns } from "./coalesce.ts";
+import { createTurns } from "../contracts/turns.ts";
+import { messageOf } from "../core/errors.ts";
 import { createEntries, type EntryParts, findEntry, infoOf, type TriggerSettings } from "./trigger-entries.ts";
 import { createFiring, type FiringParts } from "./trigger-firing.ts";
 
@@ -49,13 +49,13 @@ export function createTriggers(parts: TriggerParts): Triggers {
 		const entry = entries.all.get(name);
 		if (!entry || stopped) return;
 		void inTurn(() => firing.fireNow(entry, name)).catch((error) => {
-			log.warn("a trigger's job could not be added", { trigger: name, error: troubleOf(error) });
-			entry.state = { ...entry.state, error: troubleOf(error) };
+			log.warn("a trigger's job could not be added", { trigger: name, error: messageOf(error) });
+			entry.state = { ...entry.state, error: messageOf(error) };
 		});
 	}
 
 	function look(): void {
-		void inTurn(lookAround).catch((error) => log.error("triggers could not be looked at", { error: troubleOf(error) }));
+		void inTurn(lookAround).catch((error) => log.error("triggers could not be looked at", { error: messageOf(error) }));
 	}
 
 	async function lookAround(): Promise<void> {

@@ -5,7 +5,8 @@ import type { Intake, ItemView, RepoRecipes, SourceView } from "../contracts/int
 import type { Log } from "../contracts/log.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
 import type { Item, ItemFault, QueueMark, Source, SourceSettings } from "../contracts/source.ts";
-import { SluiceError } from "../core/errors.ts";
+import { createTurns } from "../contracts/turns.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
 import { type ExpandParts, expand } from "./expand.ts";
 import { createPickup, type Pickup } from "./pickup.ts";
@@ -98,7 +99,7 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		} catch (error) {
 			log.warn("cards that were left behind could not be looked for", {
 				source: one.name,
-				error: error instanceof Error ? error.message : String(error),
+				error: messageOf(error),
 			});
 		}
 	}
@@ -118,13 +119,8 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		return jobs.map(({ job }) => job);
 	}
 
-	/** Serialised: two calls that name the same item must not both find it free, nor take the same tag. */
-	let queue: Promise<unknown> = Promise.resolve();
-	function inTurn<T>(call: () => Promise<T>): Promise<T> {
-		const result = queue.then(call);
-		queue = result.catch(() => {});
-		return result;
-	}
+	/** Two calls that name the same item must not both find it free, nor take the same tag. */
+	const { inTurn } = createTurns();
 
 	async function look(one: Source): Promise<{ source: SourceView; items: Item[] }> {
 		const { kind, root, repo, watch, write_back } = one.settings;
@@ -144,7 +140,7 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 				},
 			};
 		} catch (error) {
-			const said = error instanceof Error ? error.message : String(error);
+			const said = messageOf(error);
 			return { items: [], source: { ...view, items: null, open: null, eligible: null, faults: one.faults?.() ?? [], error: said } };
 		}
 	}
@@ -228,22 +224,6 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 const viewOf = (item: Item): ItemView => {
 	const { source, id, kind, title, status, open, in_progress, eligible, held, blocked_by, members, batch, phase } = item;
 	const { flow, parallelizable, place } = item;
-	return {
-		source,
-		id,
-		kind,
-		title: title.length > 300 ? `${title.slice(0, 299)}…` : title,
-		status,
-		open,
-		in_progress,
-		eligible,
-		held,
-		blocked_by,
-		members,
-		batch,
-		phase,
-		flow,
-		parallelizable,
-		place,
-	};
+	const from = { source, id, kind, title: title.length > 300 ? `${title.slice(0, 299)}…` : title, status, open, in_progress, eligible };
+	return { ...from, held, blocked_by, members, batch, phase, flow, parallelizable, place };
 };

@@ -9,7 +9,8 @@ import type { Host } from "../contracts/host.ts";
 import type { Log } from "../contracts/log.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
 import type { Item, Source } from "../contracts/source.ts";
-import { SluiceError } from "../core/errors.ts";
+import { createTurns } from "../contracts/turns.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
 import { fullWords } from "./sling.ts";
 import type { WriteBack } from "./write-back.ts";
@@ -51,14 +52,8 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 	/** Refused items with their content at that time: they are tried again when they have changed. */
 	const refused = new Map<string, string>();
 	let closed = false;
-	/** Serialised, so that an item is not picked up twice. */
-	let queue: Promise<unknown> = Promise.resolve();
-
-	function inTurn<T>(call: () => Promise<T>): Promise<T> {
-		const result = queue.then(call);
-		queue = result.catch(() => {});
-		return result;
-	}
+	/** An item is not picked up twice. */
+	const { inTurn } = createTurns();
 
 	async function takeOne(source: Source, id: string): Promise<number[]> {
 		const key = `${source.name}:${id}`;
@@ -87,7 +82,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 			forget(key);
 			return added;
 		} catch (error) {
-			const message = error instanceof Error ? error.message : String(error);
+			const message = messageOf(error);
 			if (item) refused.set(key, item.mark);
 			if (troubles.get(key)?.message !== message) log.warn("an item could not be taken up", { item: key, error: message });
 			troubles.set(key, { code: "conflict", message, hint: error instanceof SluiceError ? (error.hint ?? null) : null });
@@ -175,7 +170,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 				items.filter(({ eligible }) => eligible).map(({ id }) => id),
 			);
 		} catch (error) {
-			log.warn("a source could not be looked at", { source: source.name, error: error instanceof Error ? error.message : String(error) });
+			log.warn("a source could not be looked at", { source: source.name, error: messageOf(error) });
 		}
 	}
 

@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { LineCounter } from "yaml";
 import type { RecipeView, RepoRecipes } from "../contracts/intake.ts";
-import { SluiceError } from "../core/errors.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import * as check from "../core/input/check.ts";
 import { suggest } from "../core/input/nearest.ts";
 import { type Recipe, readRecipe } from "../core/recipes/recipe.ts";
@@ -121,7 +121,7 @@ function textOf(path: string): string {
 	try {
 		return new TextDecoder("utf-8", { fatal: true }).decode(readPlainFileNow(path, MOST * 4));
 	} catch (error) {
-		const said = error instanceof TypeError ? "is not UTF-8" : error instanceof Error ? error.message : String(error);
+		const said = error instanceof TypeError ? "is not UTF-8" : messageOf(error);
 		throw new SluiceError("invalid", `${path}: ${said}`, { field: "recipe" });
 	}
 }

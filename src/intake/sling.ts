@@ -5,10 +5,11 @@
 //   skipped closed · already worked on · coordination (hq-…) · unreadable, if it is one of several
 
 import type { Deferred, OfItems } from "../contracts/adding.ts";
+import { everyJob } from "../contracts/every-job.ts";
 import type { PlannedJob, SlingSkip, Slung } from "../contracts/intake.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
 import type { Item } from "../contracts/source.ts";
-import { SluiceError } from "../core/errors.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import { given } from "../core/given.ts";
 import { nearest, suggest } from "../core/input/nearest.ts";
 import type { JobInput } from "../core/job.ts";
@@ -206,7 +207,7 @@ async function targetsOf(parts: SlingParts, { ids, repo }: Words) {
 		} catch (error) {
 			// Among several, an item that cannot be read does not stop the rest.
 			if (ids.length === 1 && through === null) throw named(id, error);
-			skipped.push(skip(id, error instanceof Error ? error.message : String(error)));
+			skipped.push(skip(id, messageOf(error)));
 			return;
 		}
 		if (item === null) {
@@ -229,13 +230,7 @@ async function targetsOf(parts: SlingParts, { ids, repo }: Words) {
 		const known = (await parts.scheduler.batches()).some(({ name }) => name === id);
 		if (!known) throw unknown(id, ids.length > 1 && repo === undefined && id === ids.at(-1) ? Object.keys(parts.repos()) : []);
 		const items = new Set<string>();
-		for (let after = 0; ; ) {
-			const jobs = await parts.scheduler.list({ batch: id, all: true, after, limit: 1000 });
-			for (const job of jobs) if (job.item !== undefined) items.add(job.item);
-			const last = jobs.at(-1);
-			if (last === undefined) break;
-			after = last.id;
-		}
+		for await (const { item } of everyJob(parts.scheduler, { batch: id, all: true })) if (item !== undefined) items.add(item);
 		if (items.size === 0) skipped.push(skip(id, "no job of this batch has an item"));
 		for (const item of items) await take(item, id);
 	}

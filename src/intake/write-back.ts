@@ -11,9 +11,11 @@
 //   ended                      succeeded, failed, canceled              the run, and how it ended
 //   ended, other jobs open     running or queued, as those jobs are     the same
 
+import { everyJob } from "../contracts/every-job.ts";
 import type { Log } from "../contracts/log.ts";
 import type { EventRow, JobView, Scheduler } from "../contracts/scheduler.ts";
 import type { AgentStatus, Change, Source } from "../contracts/source.ts";
+import { messageOf } from "../core/errors.ts";
 import type { EventOf } from "../core/event.ts";
 
 /** The number of the last event that was handled, stored so that a restart finds it. */
@@ -83,15 +85,9 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 	}
 
 	async function load(): Promise<void> {
-		for (let after = 0; ; ) {
-			const views = await scheduler.list({ after, limit: PAGE });
-			for (const view of views) {
-				const one = track(view);
-				if (one) chainOf(one.item).open.set(view.id, view.status === "running" ? "running" : "waiting");
-			}
-			const last = views.at(-1);
-			if (last === undefined) return;
-			after = last.id;
+		for await (const view of everyJob(scheduler)) {
+			const one = track(view);
+			if (one) chainOf(one.item).open.set(view.id, view.status === "running" ? "running" : "waiting");
 		}
 	}
 
@@ -206,7 +202,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 				log.warn("an item was left as it is", { item: one.item, reason: left });
 			}
 		} catch (error) {
-			const said = error instanceof Error ? error.message : String(error);
+			const said = messageOf(error);
 			troubles.set(one.item, `${change.status} could not be written: ${said}`);
 			log.warn("an item could not be written", { item: one.item, status: change.status, error });
 		}

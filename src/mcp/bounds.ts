@@ -1,7 +1,7 @@
 // Limits answers to a size that an agent can read: cuts long lists and texts, and adds a note on how to get the rest. Nothing is cut silently.
 
 import { JsonText } from "../api/client.ts";
-import type { ToolDocument } from "./client.ts";
+import type { ToolDocument } from "../api/mcp-client.ts";
 
 /** Maximum jobs of a list; bytes of a log. */
 export const LIST_ITEMS = 100;

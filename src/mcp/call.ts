@@ -1,9 +1,9 @@
 // Turns a tool's arguments into a method's parameters: `when`, folder and variables of a new job, size limits.
 
 import { RpcError } from "../api/client.ts";
+import type { McpClient, ToolDocument } from "../api/mcp-client.ts";
 import { readResult, verdictText } from "../core/runs/verdict.ts";
 import { isObject, LIST_ITEMS, LOG_BYTES } from "./bounds.ts";
-import type { McpClient, ToolDocument } from "./client.ts";
 import type { ToolMethod } from "./tools.ts";
 
 export async function paramsOf(method: ToolMethod, given: ToolDocument, client: McpClient): Promise<ToolDocument> {

@@ -2,9 +2,9 @@
 
 import { type CallToolResult, type ListToolsResult, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { McpClient, ToolDocument } from "../api/mcp-client.ts";
 import { bounded, isObject } from "./bounds.ts";
 import { paramsOf } from "./call.ts";
-import type { McpClient, ToolDocument } from "./client.ts";
 import { methodOf, type Offered, type ToolMethod, toolsFor } from "./tools.ts";
 import { stdioWire } from "./wire.ts";
 import { wordsFor } from "./words.ts";

@@ -1,7 +1,7 @@
 // MCP's lines over stdin and stdout. Our own transport, because the package's would parse a payload into JavaScript values and lose part of it.
 
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
-import type { McpClient } from "./client.ts";
+import type { McpClient } from "../api/mcp-client.ts";
 
 /** Maximum bytes of one message, as in the daemon's servers. */
 const MOST = 10_000_000;

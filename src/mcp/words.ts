@@ -1,7 +1,7 @@
 // The short text beside each structured answer: a summary of a line or two.
 
+import type { ToolDocument } from "../api/mcp-client.ts";
 import type { Result } from "../api/protocol.ts";
-import type { ToolDocument } from "./client.ts";
 import type { ToolMethod } from "./tools.ts";
 
 /** An answer as `bounded` leaves it, and as a daemon of another version may give it: any field may be missing. */

@@ -2,7 +2,7 @@
 
 import type { Clock, Facts, Host, ItemFact } from "../contracts/host.ts";
 import { factOf, type Item, type Source, type SourceSettings } from "../contracts/source.ts";
-import { SluiceError } from "../core/errors.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import { suggest } from "../core/input/nearest.ts";
 import { openBd } from "./beads/bd.ts";
 import { type BeadsSource, openBeads } from "./beads/index.ts";
@@ -99,7 +99,7 @@ export function openSources(parts: SourceParts): Sources {
 					const item = await (source.peek ?? source.read)(id);
 					facts[key] = item ? factOf(item) : { error: `there is no item ${id} in source ${name}` };
 				} catch (error) {
-					facts[key] = { error: error instanceof Error ? error.message : String(error) };
+					facts[key] = { error: messageOf(error) };
 				}
 			}
 			return facts;

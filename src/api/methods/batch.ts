@@ -1,5 +1,6 @@
 // Methods of batches: their progress, and actions on all of their jobs.
 
+import { everyJob } from "../../contracts/every-job.ts";
 import type { BatchView, JobView } from "../../contracts/scheduler.ts";
 import { isTerminal } from "../../core/job.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
@@ -8,7 +9,6 @@ import type { BatchDocument } from "../protocol/batch.ts";
 import { costOf } from "./budget.ts";
 import { noSuch } from "./known.ts";
 
-const PAGE = 1000;
 /** Jobs retried in one transaction: more would delay other callers. */
 const PIECE = 250;
 /** What `batch.retry` retries; jobs blocked by them are retried along with them. */
@@ -16,13 +16,8 @@ const RETRIED = ["failed", "cancelled", "expired"];
 
 async function jobsOf(name: string, { context }: At): Promise<JobView[]> {
 	const all: JobView[] = [];
-	for (let after = 0; ; ) {
-		const some = await context.scheduler.list({ batch: name, all: true, after, limit: PAGE });
-		all.push(...some);
-		const last = some.at(-1);
-		if (last === undefined || some.length < PAGE) return all;
-		after = last.id;
-	}
+	for await (const job of everyJob(context.scheduler, { batch: name, all: true })) all.push(job);
+	return all;
 }
 
 type Etas = Awaited<ReturnType<typeof batchEtas>>;

@@ -1,5 +1,6 @@
 // Methods of budgets: limits, usage, and the cost of jobs.
 
+import { everyJob } from "../../contracts/every-job.ts";
 import type { BudgetView, JobView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";
@@ -11,8 +12,6 @@ const budgetDocument = (view: BudgetView): BudgetDocument => ({ ...view, refills
 
 type Group = (typeof COST_GROUPS)[number];
 type Only = { batch?: string | undefined; owner?: string | undefined; repo?: string | undefined };
-
-const PAGE = 1000;
 
 /** Total usage that the runs of these jobs reported. */
 export function costOf(name: string | null, jobs: readonly JobView[]): CostDocument {
@@ -30,20 +29,13 @@ export function costOf(name: string | null, jobs: readonly JobView[]): CostDocum
 
 async function report(per: Group, { batch, owner, repo }: Only, { context }: At): Promise<CostDocument[]> {
 	const groups = new Map<string | null, JobView[]>();
-	const filter = { all: true, limit: PAGE, ...given({ batch, repo }) };
-	for (let after = 0; ; ) {
-		const some = await context.scheduler.list({ ...filter, after });
-		for (const job of some) {
-			// A job that has not run has cost nothing.
-			if (job.attempt === 0 || (owner !== undefined && job.owner !== owner)) continue;
-			const name = per === "job" ? String(job.id) : (job[per] ?? null);
-			const group = groups.get(name);
-			if (group) group.push(job);
-			else groups.set(name, [job]);
-		}
-		const last = some.at(-1);
-		if (last === undefined || some.length < PAGE) break;
-		after = last.id;
+	for await (const job of everyJob(context.scheduler, { all: true, ...given({ batch, repo }) })) {
+		// A job that has not run has cost nothing.
+		if (job.attempt === 0 || (owner !== undefined && job.owner !== owner)) continue;
+		const name = per === "job" ? String(job.id) : (job[per] ?? null);
+		const group = groups.get(name);
+		if (group) group.push(job);
+		else groups.set(name, [job]);
 	}
 	return [...groups]
 		.map(([name, jobs]) => costOf(name, jobs))

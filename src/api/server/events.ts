@@ -3,6 +3,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EventRow } from "../../contracts/scheduler.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Caller, Context } from "../context.ts";
 import { eventDocument } from "../documents.ts";
 
@@ -110,7 +111,7 @@ async function pump(context: Context, out: Outlet, since: number): Promise<void>
 			await out.write(frame(event));
 		}
 	} catch (error) {
-		context.log.debug("an event stream ended", { error: error instanceof Error ? error.message : String(error) });
+		context.log.debug("an event stream ended", { error: messageOf(error) });
 	} finally {
 		void events.return?.().catch(() => {});
 		out.end();

@@ -8,12 +8,12 @@
 import { readFileSync, realpathSync } from "node:fs";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
+import { createTurns } from "../../contracts/turns.ts";
 import type { Config } from "../../core/config.ts";
-import { codeOf, nth, SluiceError } from "../../core/errors.ts";
+import { codeOf, messageOf, nth, SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { kindOf } from "../../host/kind.ts";
 import { systemTimezone } from "../../host/local.ts";
-import { createTurns } from "../coalesce.ts";
 import { writeWhole } from "../service/write-file.ts";
 import { createFileWatch } from "./file-watch.ts";
 import {
@@ -226,7 +226,7 @@ function readText(path: string): string | null {
 		return readFileSync(path, "utf8");
 	} catch (error) {
 		if (codeOf(error) === "ENOENT") return null;
-		throw new SluiceError("invalid", `config.yml cannot be read: ${error instanceof Error ? error.message : String(error)}`, {
+		throw new SluiceError("invalid", `config.yml cannot be read: ${messageOf(error)}`, {
 			field: "config",
 			hint: `make ${path} a file that you may read`,
 		});
@@ -254,5 +254,5 @@ function glance(path: string): string | null {
 function problemOf(error: unknown): ConfigProblem {
 	if (error instanceof SluiceError)
 		return { code: error.code, message: error.message, field: error.field ?? null, hint: error.hint ?? null };
-	return { code: "store", message: error instanceof Error ? error.message : String(error), field: null, hint: null };
+	return { code: "store", message: messageOf(error), field: null, hint: null };
 }

@@ -1,7 +1,7 @@
 // config.yml as text: parsed with positions, and edited so that comments and order stay. Pure.
 
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from "yaml";
-import { assert, nth, SluiceError } from "../../core/errors.ts";
+import { assert, messageOf, nth, SluiceError } from "../../core/errors.ts";
 import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../../host/yaml-bounds.ts";
 import { type ConfigValues, spellings, stepsOf } from "./layers.ts";
 
@@ -64,7 +64,7 @@ function read<T>(call: () => T, name: string): T {
 	try {
 		return call();
 	} catch (error) {
-		throw bad(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+		throw bad(`${name}: ${messageOf(error)}`);
 	}
 }
 

@@ -1,10 +1,10 @@
 // What this host stores of its own runs, in the store that hosts share, for hosts that show these runs or go on with their jobs.
 
 import type { Disk } from "../../contracts/disk.ts";
-import { troubleOf } from "../../contracts/disk.ts";
 import type { Clock, Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import type { KeptPatch, Outputs, RunOutput } from "../../contracts/output.ts";
+import { messageOf } from "../../core/errors.ts";
 import { type Segment, segmentLine } from "../../core/text/output-order.ts";
 import type { Supervisor } from "../../supervisor/index.ts";
 import type { Work } from "../../workspaces/index.ts";
@@ -62,7 +62,7 @@ export function createKeptRuns(parts: KeptRunsParts) {
 
 	const keepSoon = (run: Run): void =>
 		void keep(run).catch((error) =>
-			log.warn("a run could not be kept for other hosts", { run: `${run.job}.${run.attempt}`, error: troubleOf(error) }),
+			log.warn("a run could not be kept for other hosts", { run: `${run.job}.${run.attempt}`, error: messageOf(error) }),
 		);
 
 	/** Stores outputs that are missing because the daemon crashed between a run's end and storing its output. */
@@ -101,7 +101,7 @@ export async function fetchPriorRun({ outputs, disk, log, runs, name }: Place, {
 		}
 		disk.write(`${dir}/outcome.json`, `${JSON.stringify({ ...kept.outcome, session_gone: true, elsewhere: kept.host })}\n`);
 	} catch (error) {
-		log.warn("what another host has kept of a run cannot be had", { run: `${job}.${attempt}`, error: troubleOf(error) });
+		log.warn("what another host has kept of a run cannot be had", { run: `${job}.${attempt}`, error: messageOf(error) });
 	}
 }
 

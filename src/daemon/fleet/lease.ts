@@ -2,11 +2,10 @@
 // there is no guard.
 
 import { join } from "node:path";
-import { troubleOf } from "../../contracts/disk.ts";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
 import { beatMs, marginMs } from "../../core/fleet.ts";
 import { type Guard, openGuard } from "../../host/guard.ts";
 import type { Home } from "../service/home.ts";
@@ -86,8 +85,8 @@ export function keepLease({ scheduler, host, log, guard }: LeaseParts): LeaseKee
 				() => next(dueMs(), calls),
 				(error) => {
 					if (stopped) return;
-					if (codeOf(error) === "fenced") return calls.overtaken(troubleOf(error));
-					log.warn("the heartbeat failed; it is tried again", { error: troubleOf(error) });
+					if (codeOf(error) === "fenced") return calls.overtaken(messageOf(error));
+					log.warn("the heartbeat failed; it is tried again", { error: messageOf(error) });
 					next(beatMs(staleAfter()) / HURRY, calls);
 				},
 			);
@@ -108,7 +107,7 @@ export function keepLease({ scheduler, host, log, guard }: LeaseParts): LeaseKee
 				if (left) guard.end();
 				else granted(askedAt);
 			} catch (error) {
-				log.warn("this host could not say that it leaves; it is given up when its lease is over", { error: troubleOf(error) });
+				log.warn("this host could not say that it leaves; it is given up when its lease is over", { error: messageOf(error) });
 			}
 		},
 		stop() {

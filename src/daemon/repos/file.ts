@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, SluiceError } from "../../core/errors.ts";
+import { codeOf, messageOf, SluiceError } from "../../core/errors.ts";
 import { REPO_FILE_KEYS, type WholeRepo } from "../../core/schema/repo.ts";
 import { rowsReader, type ValuesOf } from "../../core/schema/setting.ts";
 import { isInside } from "../../core/trust/path.ts";
@@ -36,7 +36,7 @@ export function withRepoFile(settings: WholeRepo): { settings: WholeRepo; file: 
 	try {
 		return { settings: { ...settings, ...parse(text, settings) }, file: { state: "trusted", hash } };
 	} catch (error) {
-		return { settings, file: { state: "bad", problem: error instanceof Error ? error.message : String(error) } };
+		return { settings, file: { state: "bad", problem: messageOf(error) } };
 	}
 }
 
@@ -102,6 +102,6 @@ export function repoFileIn(folder: string): RepoFileRead {
 	try {
 		return { own: readOwnFile(folder, FILE, { most: MOST, tooLarge: `it may have ${MOST} bytes at most` }), problem: null };
 	} catch (error) {
-		return { own: null, problem: error instanceof Error ? error.message : String(error) };
+		return { own: null, problem: messageOf(error) };
 	}
 }

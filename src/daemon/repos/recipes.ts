@@ -3,7 +3,7 @@
 
 import { opendirSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
 import { RECIPES_FOLDER } from "../../core/trust/repo-files.ts";
 import { type OwnFile, readOwnFile } from "./file.ts";
 
@@ -31,7 +31,7 @@ export function recipesIn(root: string): RecipesRead {
 		});
 		return { files, problem: null };
 	} catch (error) {
-		return { files: [], problem: error instanceof Error ? error.message : String(error) };
+		return { files: [], problem: messageOf(error) };
 	}
 }
 

@@ -9,7 +9,7 @@ import type { RepoRecipes } from "../../contracts/intake.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
 import type { WorktreeView } from "../../contracts/workspace.ts";
 import type { Config } from "../../core/config.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { messageOf, SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { suggest } from "../../core/input/nearest.ts";
 import { REPO_DEFAULT, type WholeRepo } from "../../core/schema/repo.ts";
@@ -254,7 +254,7 @@ async function lookAtRepo(git: Git, path: string, base_branch: string | null) {
 		const problem = base === null ? "HEAD is detached, and no base_branch is set" : head === null ? `there is no branch ${base}` : null;
 		return { problem, head, base, busy };
 	} catch (error) {
-		return { problem: error instanceof Error ? error.message : String(error), head: null, base: null, busy: null };
+		return { problem: messageOf(error), head: null, base: null, busy: null };
 	}
 }
 
@@ -271,6 +271,6 @@ async function rootOf(git: Git, path: string): Promise<string> {
 		const top = code === 0 ? stdout.trim() : await git.ask(path, ["rev-parse", "--absolute-git-dir"]);
 		return realpathSync(top);
 	} catch (error) {
-		throw wrong(error instanceof Error ? error.message : String(error));
+		throw wrong(messageOf(error));
 	}
 }

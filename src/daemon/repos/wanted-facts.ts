@@ -1,12 +1,12 @@
 // The facts that waiting jobs depend on, read every few seconds. Commands behind other facts need not be run again.
 
+import { everyJob } from "../../contracts/every-job.ts";
 import type { Clock } from "../../contracts/host.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
 import { isWaiting, type Job } from "../../core/job.ts";
 
 const FRESH_MS = 5_000;
-const PAGE = 1000;
 
 export function wantedFacts(parts: { clock: Clock; list: Scheduler["list"] }): () => Promise<ReadonlySet<string>> {
 	let known: Promise<ReadonlySet<string>> | undefined;
@@ -22,11 +22,6 @@ export function wantedFacts(parts: { clock: Clock; list: Scheduler["list"] }): (
 
 async function ask(list: Scheduler["list"]): Promise<ReadonlySet<string>> {
 	const keys = new Set<string>();
-	for (let after = 0; ; ) {
-		const jobs = await list({ limit: PAGE, after });
-		for (const job of jobs) if (isWaiting(job.status)) for (const key of factKeys(job as unknown as Job)) keys.add(key);
-		const last = jobs.at(-1);
-		if (jobs.length < PAGE || !last) return keys;
-		after = last.id;
-	}
+	for await (const job of everyJob({ list })) if (isWaiting(job.status)) for (const key of factKeys(job as unknown as Job)) keys.add(key);
+	return keys;
 }

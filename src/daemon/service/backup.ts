@@ -3,7 +3,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { BackupDocument } from "../../api/daemon-module.ts";
-import { codeOf, SluiceError } from "../../core/errors.ts";
+import { codeOf, messageOf, SluiceError } from "../../core/errors.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { openDatabase } from "../../stores/sqlite/driver.ts";
 import { storeError } from "../../stores/sqlite/store.ts";
@@ -31,7 +31,7 @@ export function backUp({ home, store, file }: { home: string; store: string | nu
 		rmSync(part, { force: true });
 		const code = codeOf(error);
 		if (code === "ENOENT" || code === "EACCES" || code === "ENOTDIR" || code === "EROFS")
-			throw new SluiceError("store", `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`, {
+			throw new SluiceError("store", `${file} cannot be written: ${messageOf(error)}`, {
 				hint: "name a file in a folder that is there",
 				cause: error,
 			});

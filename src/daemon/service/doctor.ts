@@ -5,7 +5,7 @@ import { release } from "node:os";
 import { dirname } from "node:path";
 import type { AgentDocument, Checkup } from "../../api/context.ts";
 import { distrustOf, lookAtSocket, realPath } from "../../api/socket-path.ts";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
 import { systemClock } from "../../host/local.ts";
 import { find } from "../../host/program-path.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../../stores/sqlite/driver.ts";
@@ -76,7 +76,7 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 			try {
 				return { name, ...(await look()) };
 			} catch (error) {
-				return { name, ok: false, detail: error instanceof Error ? error.message : String(error), hint: (error as { hint?: string }).hint };
+				return { name, ok: false, detail: messageOf(error), hint: (error as { hint?: string }).hint };
 			}
 		}),
 	);

@@ -3,35 +3,13 @@
 import { chmodSync, closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { codeOf, SluiceError } from "../../core/errors.ts";
+import { codeOf, messageOf, SluiceError } from "../../core/errors.ts";
 import { makeFolder } from "../../host/folder.ts";
 import { secret, tag } from "../../host/secret.ts";
 import { refuseMisplaced } from "./home-kinds.ts";
 import { makeOwnCommand } from "./own-command.ts";
 
-export type Home = {
-	path: string;
-	config: string;
-	database: string;
-	/** The daemon's lock: see lock.ts. Only SQLite may open it. */
-	lock: string;
-	/** {pid, version, port, started_at} of the current or last daemon. */
-	record: string;
-	log: string;
-	runs: string;
-	worktrees: string;
-	/** Clones of repos that are registered by URL. */
-	clones: string;
-	recipes: string;
-	/** The zone of schedules: this machine's, or UTC in a home that was made before that was the default. */
-	zone: "local" | "UTC";
-	/** Distinguishes this home's runs and branches from those of other homes; never changes. */
-	tag: string;
-	/** HTTP tokens: `operator` may call everything, `viewer` may only read. */
-	tokens: { operator: string; viewer: string };
-	/** What was repaired, or could not be. */
-	repaired: string[];
-};
+export type Home = ReturnType<typeof prepareHome>;
 
 export const homePath = (env: Record<string, string | undefined> = process.env): string =>
 	resolve(env.SLUICE_HOME || join(env.HOME || homedir(), ".sluice"));
@@ -59,7 +37,7 @@ export function networkKind(path: string, typeOf: (path: string) => number = lin
 const linuxType = (path: string): number => (process.platform === "linux" ? statfsSync(path).type : 0);
 
 /** Makes what is missing. Throws a SluiceError (`store`) when the home cannot be used. */
-export function prepareHome(path: string, options: { typeOf?: (path: string) => number } = {}): Home {
+export function prepareHome(path: string, options: { typeOf?: (path: string) => number } = {}) {
 	const repaired: string[] = [];
 	let real = path;
 	try {
@@ -82,16 +60,23 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 			path: real,
 			config: join(real, "config.yml"),
 			database: join(real, "sluice.db"),
+			/** The daemon's lock: see lock.ts. Only SQLite may open it. */
 			lock: join(real, "lock.db"),
+			/** {pid, version, port, started_at} of the current or last daemon. */
 			record: join(real, "daemon.json"),
 			log: join(real, "daemon.log"),
 			runs: join(real, "runs"),
 			worktrees: join(real, "worktrees"),
+			/** Clones of repos that are registered by URL. */
 			clones: join(real, "repos"),
 			recipes: join(real, "recipes"),
-			zone: keep("zone", () => (isNew ? "local" : "UTC")) === "local" ? "local" : "UTC",
+			/** The zone of schedules: this machine's, or UTC in a home that was made before that was the default. */
+			zone: keep("zone", () => (isNew ? "local" : "UTC")) === "local" ? ("local" as const) : ("UTC" as const),
+			/** Distinguishes this home's runs and branches from those of other homes; never changes. */
 			tag: keep("tag", tag),
+			/** HTTP tokens: `operator` may call everything, `viewer` may only read. */
 			tokens: { operator: keep("token", () => secret(32)), viewer: keep("viewer-token", () => secret(32)) },
+			/** What was repaired, or could not be. */
 			repaired,
 		};
 	} catch (error) {
@@ -142,7 +127,7 @@ const WHY: Record<string, [string, string]> = {
 
 function refusal(error: unknown, path: string): SluiceError {
 	if (error instanceof SluiceError) return error;
-	const message = error instanceof Error ? error.message : String(error);
+	const message = messageOf(error);
 	const [what, hint] = WHY[codeOf(error)] ?? [`cannot be used: ${message}`, "set SLUICE_HOME to another folder"];
 	return new SluiceError("store", `the home ${path} ${what}`, { hint, cause: error });
 }

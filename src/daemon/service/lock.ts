@@ -5,7 +5,7 @@
 
 import { chmodSync, closeSync, openSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
 import { HOME_TAKEN } from "../../api/daemon-process.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { messageOf, SluiceError } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../../stores/sqlite/driver.ts";
 import { writeWhole } from "./write-file.ts";
 
@@ -73,7 +73,7 @@ function hold(path: string): Database {
 
 function refused(error: unknown, lock: string, record: string): SluiceError {
 	if (error instanceof SluiceError) return error;
-	const message = error instanceof Error ? error.message : String(error);
+	const message = messageOf(error);
 	if (!/locked|busy/i.test(message)) return new SluiceError("store", `the lock ${lock} cannot be taken: ${message}`, { cause: error });
 	const holder = readRecord(record);
 	const who = holder ? `pid ${holder.pid}, version ${holder.version}, since ${holder.started_at}` : "it has not said its pid yet";

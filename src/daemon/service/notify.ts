@@ -2,9 +2,11 @@
 // consequence.
 
 import { spawn } from "node:child_process";
+import { everyJob } from "../../contracts/every-job.ts";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import type { EventRow, JobView, Scheduler } from "../../contracts/scheduler.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { EventOf } from "../../core/event.ts";
 import { usedWords } from "../../core/ledger.ts";
 import type { NotifyOn, NotifySettings } from "../config/settings.ts";
@@ -87,7 +89,6 @@ function watchBatches(parts: NotifyParts) {
 }
 
 const NOT_WELL = ["failed", "expired", "blocked_by_dependency", "cancelled"] as const;
-const PAGE = 1000;
 
 type BatchEnd = { total?: number; counts?: Record<string, number> };
 
@@ -96,13 +97,8 @@ async function endOf({ scheduler }: NotifyParts, batch: string): Promise<BatchEn
 	const found = (await scheduler.batches()).find(({ name }) => name === batch);
 	if (found && (found.open > 0 || found.owned)) return null;
 	const counts: Record<string, number> = {};
-	for (let after = 0; ; ) {
-		const some = await scheduler.list({ batch, all: true, status: [...NOT_WELL], after, limit: PAGE });
-		for (const { status } of some) counts[status] = (counts[status] ?? 0) + 1;
-		const last = some.at(-1);
-		if (last === undefined || some.length < PAGE) break;
-		after = last.id;
-	}
+	for await (const { status } of everyJob(scheduler, { batch, all: true, status: [...NOT_WELL] }))
+		counts[status] = (counts[status] ?? 0) + 1;
 	return { ...(found ? { total: found.total } : {}), counts };
 }
 
@@ -197,7 +193,7 @@ async function deliver(parts: NotifyParts, to: NotifySettings, notice: Notice): 
 		parts.log.warn("a notice could not be given", {
 			kind: notice.kind,
 			by: to.kind,
-			error: error instanceof Error ? error.message : String(error),
+			error: messageOf(error),
 		});
 	}
 }

@@ -3,6 +3,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../../core/errors.ts";
 import { makeFolder } from "../../host/folder.ts";
 import { packageFolder } from "../version.ts";
 import { writeWhole } from "./write-file.ts";
@@ -18,7 +19,7 @@ export function makeOwnCommand(bin: string): string | null {
 		if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeWhole(path, text, 0o700);
 		return null;
 	} catch (error) {
-		return `${path} could not be written, so runs find the command only where their own PATH has it: ${error instanceof Error ? error.message : String(error)}`;
+		return `${path} could not be written, so runs find the command only where their own PATH has it: ${messageOf(error)}`;
 	}
 }
 

@@ -1,26 +1,17 @@
 // First stage: the home is created or repaired, refused when it cannot be used, and locked. From here on, leftovers of a dead daemon are no obstacle.
 
-import type { Clock } from "../../contracts/host.ts";
 import { systemClock } from "../../host/local.ts";
 import type { DaemonOptions } from "../config/options.ts";
 import { SETTINGS } from "../config/settings.ts";
-import { type Home, prepareHome } from "../service/home.ts";
+import { prepareHome } from "../service/home.ts";
 import { takeLock } from "../service/lock.ts";
-import { type LogFile, openLog } from "../service/log.ts";
+import { openLog } from "../service/log.ts";
 import { readVersion } from "../version.ts";
 import type { Undo } from "./undo.ts";
 
-export type HomeStage = {
-	options: DaemonOptions;
-	env: Record<string, string | undefined>;
-	clock: Clock;
-	startedAt: number;
-	version: string;
-	home: Home;
-	log: LogFile;
-};
+export type HomeStage = ReturnType<typeof openHome>;
 
-export function openHome(options: DaemonOptions, undo: Undo): HomeStage {
+export function openHome(options: DaemonOptions, undo: Undo) {
 	const clock = systemClock;
 	const [startedAt, version] = [clock.now(), readVersion()];
 	const home = prepareHome(options.home);

@@ -4,6 +4,7 @@ import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, posix, resolve } from "node:path";
 import { currentBranch, type Git, GitError, isCommit } from "../../contracts/git.ts";
 import type { FactValue } from "../../contracts/host.ts";
+import { messageOf } from "../../core/errors.ts";
 import { artifactFault, branchFault } from "../../core/fact.ts";
 import { isInside } from "../../core/trust/path.ts";
 
@@ -158,4 +159,4 @@ export function hasFile(root: string, path: string): boolean {
 }
 
 export type Found = FactValue | { error: string };
-export const troubled = (error: unknown): { error: string } => ({ error: error instanceof Error ? error.message : String(error) });
+export const troubled = (error: unknown): { error: string } => ({ error: messageOf(error) });

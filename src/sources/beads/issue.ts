@@ -1,7 +1,7 @@
 // Issues as beads stores them, and what blocks one. The same rules for a whole `.beads/issues.jsonl` and for answers of `bd`. Pure.
 
-import type { Item, ItemKind } from "../../contracts/source.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { type Item, type ItemKind, plainItem } from "../../contracts/source.ts";
+import { messageOf, SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 
 /** `id` depends on `on`. */
@@ -171,8 +171,7 @@ export function itemOf(
 	const open = !isClosed(issue.status);
 	const isFree = issue.status === "open" && more.blocked_by.length === 0 && more.held === null;
 	return {
-		source,
-		id: issue.id,
+		...plainItem(source, issue.id),
 		kind,
 		title: issue.title,
 		text: issue.text,
@@ -184,18 +183,13 @@ export function itemOf(
 		blocked_by: issue.status === "blocked" && more.blocked_by.length === 0 ? ["its status: blocked"] : more.blocked_by,
 		members: more.members,
 		batch: more.batch,
-		phase: null,
-		flow: null,
-		parallelizable: null,
 		// In beads 0 is the most urgent and 2 the default.
 		priority: (2 - issue.priority) * 10,
-		branch: null,
 		owner: issue.owner,
 		eligible: kind === "task" && open && isFree && !isCoordination(issue.id),
-		place: issue.id,
 		mark: issue.mark,
 	};
 }
 
 export const tooLong = (id: string, error: unknown): SluiceError =>
-	error instanceof SluiceError ? error : new SluiceError("invalid", `${id}: ${error instanceof Error ? error.message : String(error)}`);
+	error instanceof SluiceError ? error : new SluiceError("invalid", `${id}: ${messageOf(error)}`);

@@ -1,7 +1,7 @@
 // Turns a card's file into an item: its path gives phase and state, its front matter the rest. Pure.
 
 import { basename } from "node:path";
-import { AGENT_STATUSES, type AgentStatus, type Item } from "../../contracts/source.ts";
+import { AGENT_STATUSES, type AgentStatus, type Item, plainItem } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { suggest } from "../../core/input/nearest.ts";
@@ -31,25 +31,17 @@ export function cardOf(source: string, card: CardText, { phase, folder, name }: 
 	const busy = status === "queued" || status === "running";
 	const title = titleOf(card);
 	return {
-		source,
-		id,
-		kind: "task",
+		...plainItem(source, id),
 		title: title === null ? id : oneLine(title, "title"),
 		text: withoutHistory(card.body).trim(),
 		status: folder,
 		agent_status: status,
 		open: folder !== "done",
+		// It may come from our own write-back, so it does not hold the item back: `taken` stays null.
 		in_progress: busy,
-		// `in_progress` may come from our own write-back, so it does not hold the item back.
-		taken: null,
-		held: null,
-		blocked_by: [],
-		members: [],
-		batch: null,
 		phase,
 		flow: flow === "" ? null : check.label(flow, "agent_flow"),
 		parallelizable: flag(fields, "parallelizable"),
-		priority: 0,
 		branch: text(fields, "branch") || null,
 		owner: text(fields, "owner") || null,
 		eligible: flow !== "" && folder !== "done" && (status === "" || status === "idle"),

@@ -1,5 +1,6 @@
 // job.show, list, why, history, graph, logs, wait: the methods that only read.
 
+import { everyJob } from "../../../contracts/every-job.ts";
 import type { JobView, Scheduler } from "../../../contracts/scheduler.ts";
 import { SluiceError } from "../../../core/errors.ts";
 import { given } from "../../../core/given.ts";
@@ -19,7 +20,6 @@ const LOG_LOOK_MS = 150;
 
 /** Without a notification, a waited-for job is read again at most this often, times the number of such jobs. */
 const LOOK_EACH_MS = 10;
-const WAIT_PAGE = 1000;
 
 type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.graph" | "job.logs" | "job.outcome" | "job.wait";
 
@@ -105,12 +105,7 @@ async function waitedIds({ ids, batch, lane, all }: Params<"job.wait">, at: At):
 	await mustBeKnownScope({ batch, lane }, context);
 	const filter = batch !== undefined ? { batch, all: true } : lane !== undefined ? { lane } : {};
 	const found: JobView[] = [];
-	for (let after = 0, some = WAIT_PAGE; some === WAIT_PAGE; ) {
-		const page = await context.scheduler.list({ ...filter, after, limit: WAIT_PAGE });
-		found.push(...page);
-		some = page.length;
-		after = page.at(-1)?.id ?? after;
-	}
+	for await (const job of everyJob(context.scheduler, filter)) found.push(job);
 	const own = await ownLine(at);
 	return newestOfEachName(found).filter((id) => !own.has(id));
 }

@@ -1,6 +1,6 @@
-// What `sluice mcp` passes to the server: the connection to the daemon, and the folder and environment of the caller.
+// What `sluice mcp` passes to the server of src/mcp/, a separate program: the connection to the daemon, and the folder and environment of the caller.
 
-import type { MethodName, Result } from "../api/protocol.ts";
+import type { MethodName, Result } from "./protocol.ts";
 
 export type ToolDocument = Record<string, unknown>;
 
@@ -20,3 +20,5 @@ export type McpClient = {
 	writeJson(value: unknown): string;
 	readonly version: string;
 };
+
+export type McpModule = { serve(client: McpClient, offered: "all" | "run"): Promise<void> };
