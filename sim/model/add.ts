@@ -115,7 +115,7 @@ export function duplicateOf(state: State, input: JobInput): ModelJob | undefined
 
 /**
  * Jobs that count as backlog, at least and at most. At least: those that wait for their turn alone and, where serial waiters count, those that wait for
- * a lock and have none but serial ones. At most: all that passed gates 1–8.
+ * a lock and have none but serial ones. At most: all that passed the job gates but `locks`.
  */
 export function backlog(state: State, seen: Seen): [number, number] {
 	const ready = waiting(state).filter((job) => job.ready_at !== undefined);

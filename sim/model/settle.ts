@@ -59,7 +59,7 @@ function adoptReason(state: State, job: ModelJob, seen: Seen): void {
 	if (said !== undefined && reasons.includes(said)) job.end_reason = said;
 }
 
-/** Where a job waits: the first of gates 1–9 that refuses it. */
+/** Where a job waits: the first job gate that refuses it. */
 function park(state: State, job: ModelJob): void {
 	const { now } = state;
 	job.noticed_at = Math.max(job.noticed_at ?? 0, now);

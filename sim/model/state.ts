@@ -97,13 +97,13 @@ export type ModelJob = {
 	come: boolean;
 	/** The latest time at which it was looked at, for its back-off: likewise. */
 	noticed_at?: number;
-	/** Since when gates 3–8 pass without a break. */
+	/** Since when gates `after` to `approval` pass without a break. */
 	rest_at?: number;
-	/** Since when gates 1–8 pass without a break. */
+	/** Since when the job gates but `locks` pass without a break. */
 	ready_at?: number;
 	/** Overdue and startable: its place among those when first seen so, and how many were started before it since. */
 	passed?: { place: number; times: number; older: number };
-	/** The first of gates 1–9 that refuses it, as last decided. */
+	/** The first job gate that refuses it, as last decided. */
 	wait?: { gate: string; codes: string[] };
 	run?: ModelRun;
 	ended_at?: number;

@@ -2,7 +2,7 @@
 
 import type { Op } from "../../src/contracts/store.ts";
 import { graceMs, hostState } from "../../src/core/fleet.ts";
-import { ableHosts, suits } from "../../src/core/gates/host.ts";
+import { ableHosts, suits } from "../../src/core/gates/buckets/host.ts";
 import type { Job } from "../../src/core/job.ts";
 import { finish } from "../../src/scheduler/operations/finish.ts";
 import { checkLife, joinHost, leave, loseRuns, nextHostAt, runsOn } from "../../src/scheduler/operations/hosts.ts";

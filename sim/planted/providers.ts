@@ -1,7 +1,7 @@
 // Planted bugs in what happens when accounts are limited, providers are down and launches fail.
 
 import type { Op } from "../../src/contracts/store.ts";
-import { accountsOf, outagesOf } from "../../src/core/gates/holds.ts";
+import { accountsOf, outagesOf } from "../../src/core/gates/buckets/holds.ts";
 import { holdKey } from "../../src/core/limits-view.ts";
 import { afterOutage, outageKey } from "../../src/core/outage.ts";
 import { afterRun } from "../../src/core/outcome.ts";

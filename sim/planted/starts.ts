@@ -1,9 +1,9 @@
 // Planted bugs in what may start, and in which order: caps, queue limits, budgets, pauses, deadlines, priority, cycles.
 
 import { backlogOf, hardLimit } from "../../src/core/config.ts";
-import { capacity, footprint, inUse } from "../../src/core/gates/capacity.ts";
+import { capacity, footprint, inUse } from "../../src/core/gates/buckets/capacity.ts";
+import { pausedReason } from "../../src/core/gates/buckets/holds.ts";
 import { deadline } from "../../src/core/gates/deadline.ts";
-import { pausedReason } from "../../src/core/gates/holds.ts";
 import { isSpent } from "../../src/core/ledger.ts";
 import { ageBoost, levelOf } from "../../src/core/order.ts";
 import { backlog, uncountSerial } from "../../src/scheduler/limits/backlog.ts";

@@ -2,7 +2,7 @@
 
 import type { Op } from "../../src/contracts/store.ts";
 import { fits } from "../../src/core/gates/after.ts";
-import { lentBy } from "../../src/core/gates/capacity.ts";
+import { lentBy } from "../../src/core/gates/buckets/capacity.ts";
 import { allReasons } from "../../src/core/gates/index.ts";
 import { item } from "../../src/core/gates/item.ts";
 import { obstacles } from "../../src/core/gates/locks.ts";

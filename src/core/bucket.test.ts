@@ -1,4 +1,4 @@
-// Buckets: jobs that gates 10 to 13 cannot tell apart have one key, all others another.
+// Buckets: jobs that the bucket gates cannot tell apart have one key, all others another.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// A bucket: ready jobs that pass or fail gates 10–13 together, because everything those gates look at is the same for all of them.
+// A bucket: ready jobs that pass or fail the bucket gates together, because everything those gates look at is the same for all of them.
 
 import type { Job, JobKind } from "./job.ts";
 
@@ -23,7 +23,7 @@ export type Bucket = {
 
 type Traits = Pick<Job, "kind" | "lane" | "repo" | "account" | "prefer" | "owner" | "agent" | "uses" | "host_labels" | "stays" | "forced">;
 
-/** Equal keys mean equal answers of gates 10–13. Plain jobs get a short key, because every add computes one. */
+/** Equal keys mean equal answers of the bucket gates. Plain jobs get a short key, because every add computes one. */
 export function bucketKey(job: Traits, stage?: number): string {
 	const plain = `${job.kind}/${job.lane}`;
 	if (

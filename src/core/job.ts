@@ -271,7 +271,7 @@ export type Job = {
 	outage?: number | undefined;
 	last_failure?: string | undefined;
 	backoff_until?: number | undefined;
-	/** Since when it has passed gates 1–8: its age in the order and its overdue turn count from here. */
+	/** Since when it has passed all job gates but `locks`: its age in the order and its overdue turn count from here. */
 	ready_at?: number | undefined;
 	/** The gate that parked it. */
 	gate?: string | undefined;

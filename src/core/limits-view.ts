@@ -1,4 +1,4 @@
-// The state that gates 10–13 look at: holds, ledgers, hosts and the counts of live runs. Plain data; the store keeps it, the scheduler loads it.
+// The state that the bucket gates look at: holds, ledgers, hosts and the counts of live runs. Plain data; the store keeps it, the scheduler loads it.
 
 import type { Config } from "./config.ts";
 import type { Outage } from "./outage.ts";

@@ -1,7 +1,7 @@
 // What a job is parked on: one text, because it is a column that the store finds waiting jobs by. Only this file makes and reads its forms.
 //
 //   parked_on            parked by gate                   woken by
-//   ""                   ready: gates 1–9 pass            claim
+//   ""                   ready: the job gates pass        claim
 //   "time"               time                             its due_at
 //   "after"              after                            the end of the predecessor it names
 //   "fact"               artifacts item head conditions   a fact that it is linked to

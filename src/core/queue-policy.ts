@@ -3,8 +3,8 @@
 //
 //                  jobs                                       kernel entries
 //   order          the priority sum, which grows with age     priority, then runnable_at
-//   job gates      1–9                                        time, deadline: by the clock that the caller may bring
-//   bucket gates   10–13                                      the ledger of the entry's agent
+//   job gates      all of job-gates.ts                        time, deadline: by the clock that the caller may bring
+//   bucket gates   all of job-gates.ts                        the ledger of the entry's agent
 //   counted        lane depth, caps, queue limits, pace,      nothing
 //                  cycles, the share of overdue jobs
 //   listed         list, status, graph, forecast, clear, …    kernel.list alone

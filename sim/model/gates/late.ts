@@ -1,4 +1,4 @@
-// Gates 10–13: holds, budget, host, capacity. They never park a job; they are asked anew each time.
+// The bucket gates: holds, budget, host, capacity. They never park a job; they are asked anew each time.
 
 import { laneOf } from "../../../src/core/config.ts";
 import { lookOf } from "../hosts.ts";
@@ -103,7 +103,7 @@ function capacity(state: State, job: ModelJob, now: number, by: string | undefin
 	return list;
 }
 
-/** All refusals of gates 10–13; `by`: for a claim of this host, else for any host. */
+/** All refusals of the bucket gates; `by`: for a claim of this host, else for any host. */
 export function late(state: State, job: ModelJob, now: number, by?: string): Refusal[] {
 	return [
 		...holds(state, job, now),

@@ -1,4 +1,4 @@
-// Gate 9: who holds which key, for whom it is reserved, and whether a job can take all of its keys together.
+// Gate `locks`: who holds which key, for whom it is reserved, and whether a job can take all of its keys together.
 
 import type { Lock } from "../../../src/core/job.ts";
 import { find, isWaiting, type ModelJob, running, type State, waiting } from "../state.ts";

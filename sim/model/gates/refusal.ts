@@ -1,4 +1,4 @@
-// Gates 1–8, from the table in the spec: what stands between a job and being ready, each evaluated by itself.
+// The job gates but `locks`, from the table in the spec: what stands between a job and being ready, each evaluated by itself.
 
 import type { Condition, Terminal } from "../../../src/core/job.ts";
 import type { GateName, ReasonCode } from "../../../src/core/reason.ts";
@@ -179,7 +179,7 @@ export function approval(job: ModelJob): Refusal[] {
 	return list;
 }
 
-/** Gates 3–8: those that events, not time, change. */
+/** Gates `after` to `approval`: those that events, not time, change. */
 export const rest = (state: State, job: ModelJob): Refusal[] => [
 	...after(state, job),
 	...artifacts(state, job),
@@ -189,7 +189,7 @@ export const rest = (state: State, job: ModelJob): Refusal[] => [
 	...approval(job),
 ];
 
-/** Gates 1–8. */
+/** The job gates but `locks`. */
 export const early = (state: State, job: ModelJob, now: number): Refusal[] => [
 	...time(job, now),
 	...deadline(job, now),

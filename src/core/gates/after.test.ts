@@ -1,4 +1,4 @@
-// Gate 3: every policy against every status, in the words of preset dag.
+// Gate `after`: every policy against every status, in the words of preset dag.
 
 import { describe, expect, test } from "vitest";
 import { makeFacts, makeJob } from "../../../test/make/job.ts";

@@ -1,4 +1,4 @@
-// Gate 3: every named job has ended in a way that its policy accepts.
+// Gate `after`: every named job has ended in a way that its policy accepts.
 //
 //   policy    satisfied by                    can no longer be satisfied after
 //   success   succeeded                       failed, cancelled, blocked_by_dependency, expired

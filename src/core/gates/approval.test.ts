@@ -1,4 +1,4 @@
-// Gate 8: approval and open questions.
+// Gate `approval`: approval and open questions.
 
 import { expect, test } from "vitest";
 import { makeFacts, makeJob } from "../../../test/make/job.ts";

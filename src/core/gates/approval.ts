@@ -1,4 +1,4 @@
-// Gate 8: a person has approved the job if it needs approval, and no question of its last run is open.
+// Gate `approval`: a person has approved the job if it needs approval, and no question of its last run is open.
 
 import { type ClockGate, type GateAnswer, pass, refuse } from "./gate.ts";
 

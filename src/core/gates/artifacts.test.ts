@@ -1,4 +1,4 @@
-// Gate 4: present, missing with each kind of producer, not probed yet; in the words of preset dag.
+// Gate `artifacts`: present, missing with each kind of producer, not probed yet; in the words of preset dag.
 
 import { describe, expect, test } from "vitest";
 import { makeFacts, makeJob } from "../../../test/make/job.ts";

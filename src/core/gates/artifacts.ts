@@ -1,4 +1,4 @@
-// Gate 4: every needed artifact is present. Answers for a missing artifact, in the words of preset dag:
+// Gate `artifacts`: every needed artifact is present. Answers for a missing artifact, in the words of preset dag:
 //
 //   producers          on_missing: block (default)                 on_missing: wait
 //   any active         waiting_on_deps  waiting on <a>             the same

@@ -1,4 +1,4 @@
-// Gate 7: each condition met, not met, not checked yet, impossible to check.
+// Gate `conditions`: each condition met, not met, not checked yet, impossible to check.
 
 import { expect, test } from "vitest";
 import { makeFacts, makeJob } from "../../../test/make/job.ts";

@@ -1,4 +1,4 @@
-// Gate 7: each condition holds: a clean worktree, a branch that exists, a command that exits 0.
+// Gate `conditions`: each condition holds: a clean worktree, a branch that exists, a command that exits 0.
 
 import { conditionKey, conditionText } from "../fact.ts";
 import { type FactGate, type GateAnswer, pass, refuse } from "./gate.ts";

@@ -1,4 +1,4 @@
-// Gate 2 by example: before, at and after the deadline.
+// Gate `deadline` by example: before, at and after the deadline.
 
 import { expect, test } from "vitest";
 import { makeFacts, makeJob } from "../../../test/make/job.ts";

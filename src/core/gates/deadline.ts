@@ -1,4 +1,4 @@
-// Gate 2: a job never starts after its deadline.
+// Gate `deadline`: a job never starts after its deadline.
 
 import type { Reason } from "../reason.ts";
 import { type ClockGate, pass, refuse } from "./gate.ts";

@@ -48,7 +48,7 @@ export const FREE_LOCK: LockState = { holders: [] };
 
 export type ObservedFact = { value: unknown; error?: string; observed_at: number } | undefined;
 
-/** Everything that gates 1–9 look at besides the job itself; the caller fetches it beforehand. */
+/** Everything that the job gates look at besides the job itself; the caller fetches it beforehand. */
 export type JobFacts = {
 	now: number;
 	after: readonly Predecessor[];

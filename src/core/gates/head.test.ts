@@ -1,4 +1,4 @@
-// Gate 6: the pinned head, in the words of preset dag.
+// Gate `head`: the pinned head, in the words of preset dag.
 
 import { expect, test } from "vitest";
 import { makeFacts, makeJob } from "../../../test/make/job.ts";

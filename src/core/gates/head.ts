@@ -1,4 +1,4 @@
-// Gate 6: the branch still points to the commit that the job is pinned to.
+// Gate `head`: the branch still points to the commit that the job is pinned to.
 
 import { headKey } from "../fact.ts";
 import { type FactGate, pass, refuse } from "./gate.ts";

@@ -107,7 +107,7 @@ describe("decide", () => {
 });
 
 describe("shut", () => {
-	test("the first refusal of gates 10 to 13", () => {
+	test("the first refusal of the bucket gates", () => {
 		expect(shut(makeBucket(), world({ hosts: [here] }))).toBeNull();
 		expect(shut(makeBucket(), world({ holds: pausing("all") }))).toMatchObject({ gate: "holds" });
 		expect(shut(makeBucket(), world())).toMatchObject({ gate: "host", code: "no_host" });

@@ -8,9 +8,9 @@ import type { LimitsView } from "../limits-view.ts";
 import type { Parked } from "../parked.ts";
 import { queuePolicy } from "../queue-policy.ts";
 import { GATES, REASON_CODES, type Reason } from "../reason.ts";
-import { askBatch } from "./batch-hold.ts";
+import { askBatch } from "./buckets/batch-hold.ts";
+import { askPace } from "./buckets/pace.ts";
 import type { GateAnswer, JobFacts, Verdict } from "./gate.ts";
-import { askPace } from "./pace.ts";
 import { askSpawn } from "./spawn.ts";
 
 export type Decision =

@@ -1,4 +1,4 @@
-// Gate 5: open and free, blocked, closed, unreadable, unknown.
+// Gate `item`: open and free, blocked, closed, unreadable, unknown.
 
 import { expect, test } from "vitest";
 import { makeFacts, makeJob } from "../../../test/make/job.ts";

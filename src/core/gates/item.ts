@@ -1,4 +1,4 @@
-// Gate 5: the item's source says that it is open and ready: nothing blocks it, its own state does not hold it back, and no other worker has taken it up.
+// Gate `item`: the item's source says that it is open and ready: nothing blocks it, its own state does not hold it back, and no other worker has taken it up.
 // The last condition applies only until the job's chain has begun: from then on it is our own run that has taken the item up.
 
 import { itemKey } from "../fact.ts";

@@ -5,14 +5,14 @@ import { BUCKET_GATE_NAMES, type BucketGateName, JOB_GATE_NAMES, type JobGateNam
 import { after } from "./after.ts";
 import { approval } from "./approval.ts";
 import { artifacts } from "./artifacts.ts";
-import { budget } from "./budget.ts";
-import { capacity } from "./capacity.ts";
+import { budget } from "./buckets/budget.ts";
+import { capacity } from "./buckets/capacity.ts";
+import { holds } from "./buckets/holds.ts";
+import { host } from "./buckets/host.ts";
 import { conditions } from "./conditions.ts";
 import { deadline } from "./deadline.ts";
 import type { BucketGate, FactGate, JobGate } from "./gate.ts";
 import { head } from "./head.ts";
-import { holds } from "./holds.ts";
-import { host } from "./host.ts";
 import { item } from "./item.ts";
 import { locks } from "./locks.ts";
 import { time } from "./time.ts";
@@ -33,11 +33,11 @@ const BY_NAME: Record<JobGateName, JobGate> & Record<BucketGateName, BucketGate>
 	capacity,
 };
 
-/** Gates 1–9 decide about single jobs. A refusal parks the job where the event that frees it will find it. */
+/** Decide about single jobs: a refusal parks the job where the event that frees it will find it. */
 export const JOB_GATES: readonly JobGate[] = JOB_GATE_NAMES.map((name) => BY_NAME[name]);
 /** The job gates that need facts. */
 export const FACT_GATES: readonly FactGate[] = JOB_GATES.filter((gate) => "concerns" in gate);
-/** Gates 10–13 decide about all jobs of a bucket. A refusal shuts the bucket; its jobs stay ready. */
+/** Decide about all jobs of a bucket: a refusal shuts the bucket; its jobs stay ready. */
 export const BUCKET_GATES: readonly BucketGate[] = BUCKET_GATE_NAMES.map((name) => BY_NAME[name]);
 
 /** Every observed fact that decides about this job. */

@@ -1,7 +1,7 @@
 // The gates of preset kernel's entries: its time, its deadline, the ledger of its agent. The clock may be the claim's.
 
 import type { Job } from "../job.ts";
-import { budgetReasons } from "./budget.ts";
+import { budgetReasons } from "./buckets/budget.ts";
 import { lateReason } from "./deadline.ts";
 import { type BucketGate, type ClockGate, pass, refuse } from "./gate.ts";
 import { stamp } from "./time.ts";

@@ -1,4 +1,4 @@
-// Gate 9: shared and exclusive, held and reserved, all together or none.
+// Gate `locks`: shared and exclusive, held and reserved, all together or none.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

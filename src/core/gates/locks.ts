@@ -1,4 +1,4 @@
-// Gate 9: the job can take all its locks together, now.
+// Gate `locks`: the job can take all its locks together, now.
 
 import type { Job, Lock, LockMode } from "../job.ts";
 import { onLock } from "../parked.ts";

@@ -1,4 +1,4 @@
-// Gate 14: what is known of a start before it is attempted.
+// Gate `spawn`: what is known of a start before it is attempted.
 
 import { expect, test } from "vitest";
 import { makeJob } from "../../../test/make/job.ts";

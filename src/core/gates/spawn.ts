@@ -1,4 +1,4 @@
-// Gate 14: the host can start the job. Known beforehand is only how the last attempts went; the next one waits for its back-off.
+// Gate `spawn`: the host can start the job. Known beforehand is only how the last attempts went; the next one waits for its back-off.
 
 import type { Job } from "../job.ts";
 import type { Reason } from "../reason.ts";

@@ -1,4 +1,4 @@
-// Gate 1 by example: a delay, a back-off, both.
+// Gate `time` by example: a delay, a back-off, both.
 
 import { expect, test } from "vitest";
 import { makeFacts, makeJob } from "../../../test/make/job.ts";

@@ -1,4 +1,4 @@
-// Gate 1: neither before the job's time, nor before its back-off is over.
+// Gate `time`: neither before the job's time, nor before its back-off is over.
 
 import { type ClockGate, pass, refuse } from "./gate.ts";
 

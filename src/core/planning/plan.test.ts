@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Bucket } from "../bucket.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT } from "../config.ts";
-import { footprint } from "../gates/capacity.ts";
+import { footprint } from "../gates/buckets/capacity.ts";
 import { shut } from "../gates/index.ts";
 import type { LimitsView } from "../limits-view.ts";
 import { ageBoost, RUN_NOW } from "../order.ts";

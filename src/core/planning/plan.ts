@@ -10,7 +10,7 @@
 
 import type { Bucket } from "../bucket.ts";
 import { laneOf } from "../config.ts";
-import { chooseAccount, footprint } from "../gates/capacity.ts";
+import { chooseAccount, footprint } from "../gates/buckets/capacity.ts";
 import { shut } from "../gates/index.ts";
 import { copyLimits, type LimitsCopy, type LimitsView } from "../limits-view.ts";
 import { priorityAt, RUN_NOW } from "../order.ts";

@@ -2,7 +2,7 @@
 
 import type { AccountView, Act, Scheduler } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { accountReasons, outagesOf } from "../../core/gates/holds.ts";
+import { accountReasons, outagesOf } from "../../core/gates/buckets/holds.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { type Hold, holdKey } from "../../core/limits-view.ts";
 import { type Outage, outageWords } from "../../core/outage.ts";

@@ -2,8 +2,8 @@
 
 import type { RunEnd } from "../../contracts/scheduler.ts";
 import type { Bucket } from "../../core/bucket.ts";
-import { chooseAccount } from "../../core/gates/capacity.ts";
-import { quotaOf } from "../../core/gates/holds.ts";
+import { chooseAccount } from "../../core/gates/buckets/capacity.ts";
+import { quotaOf } from "../../core/gates/buckets/holds.ts";
 import type { ExitKind, Job, RunningJob } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
 import { afterOutage, OUTAGE_CAP_MS, type Outage, outageKey, TURN_MS } from "../../core/outage.ts";

@@ -5,7 +5,7 @@ import type { Op } from "../../contracts/store.ts";
 import type { Granted } from "../../core/agents/permissions/allowing.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { EventMap } from "../../core/event.ts";
-import { outagesOf } from "../../core/gates/holds.ts";
+import { outagesOf } from "../../core/gates/buckets/holds.ts";
 import { isWaiting, type Job } from "../../core/job.ts";
 import { holdKey } from "../../core/limits-view.ts";
 import { RUN_NOW } from "../../core/order.ts";

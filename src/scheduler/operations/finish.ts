@@ -2,8 +2,8 @@
 
 import type { Ended, RunEnd } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
-import { footprint } from "../../core/gates/capacity.ts";
-import { quotaOf } from "../../core/gates/holds.ts";
+import { footprint } from "../../core/gates/buckets/capacity.ts";
+import { quotaOf } from "../../core/gates/buckets/holds.ts";
 import { drop, type Job, type RunningJob, type StopKind } from "../../core/job.ts";
 import { exitKindOf, type Next } from "../../core/outcome.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";

@@ -9,7 +9,7 @@
 import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { fits } from "../../core/gates/after.ts";
-import { lentBy } from "../../core/gates/capacity.ts";
+import { lentBy } from "../../core/gates/buckets/capacity.ts";
 import { obstacles } from "../../core/gates/locks.ts";
 import { circleOf, circleWords, type Need, needs, needsAnyOf, type WaitStep } from "../../core/graph/wait-cycle.ts";
 import { hasRun, isTerminal, isWaiting, type Job, type RunningJob } from "../../core/job.ts";

@@ -8,7 +8,7 @@ import { type Config, isDirect, laneOf } from "../../core/config.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import type { Sample } from "../../core/forecast/durations.ts";
 import { type Forecast, forecast, type Queue, type QueuedJob } from "../../core/forecast/forecast.ts";
-import { footprint } from "../../core/gates/capacity.ts";
+import { footprint } from "../../core/gates/buckets/capacity.ts";
 import { allReasons } from "../../core/gates/index.ts";
 import * as check from "../../core/input/check.ts";
 import { isTerminal, type Job } from "../../core/job.ts";

@@ -4,8 +4,8 @@ import type { JobView, Scheduler, StatusReport, Why } from "../../contracts/sche
 import { ask, type Op } from "../../contracts/store.ts";
 import { bucketOf } from "../../core/bucket.ts";
 import { hardLimit, laneOf } from "../../core/config.ts";
+import { pausedReason } from "../../core/gates/buckets/holds.ts";
 import { refuse } from "../../core/gates/gate.ts";
-import { pausedReason } from "../../core/gates/holds.ts";
 import { allReasons, heldBy } from "../../core/gates/index.ts";
 import * as check from "../../core/input/check.ts";
 import { HIDDEN_FIELDS, isWaiting, type Job, type JobSpec, STATUSES } from "../../core/job.ts";

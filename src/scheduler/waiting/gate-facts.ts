@@ -1,10 +1,10 @@
-// Fetches what gates 1–9 look at for one job. Most jobs need no lookup: they share one empty set of facts.
+// Fetches what the job gates look at for one job. Most jobs need no lookup: they share one empty set of facts.
 
 import { ask, type Op, type Replies } from "../../contracts/store.ts";
 import { assert } from "../../core/errors.ts";
 import { artifactKey, conditionKey, headKey, isProbed, itemKey, jobOfArtifact } from "../../core/fact.ts";
 import { fits } from "../../core/gates/after.ts";
-import { askBatch } from "../../core/gates/batch-hold.ts";
+import { askBatch } from "../../core/gates/buckets/batch-hold.ts";
 import {
 	FREE_LOCK,
 	type JobFacts,

@@ -1,10 +1,10 @@
-// Gate 13: each cap at, under and over its limit; which account has room; what a start adds to the counts.
+// Gate `capacity`: each cap at, under and over its limit; which account has room; what a start adds to the counts.
 
 import { describe, expect, test } from "vitest";
-import { makeBucket, worldAt } from "../../../test/make/gates.ts";
-import type { Bucket } from "../bucket.ts";
-import { type Config, DEFAULTS, LANE_DEFAULT } from "../config.ts";
-import type { LimitsView } from "../limits-view.ts";
+import { makeBucket, worldAt } from "../../../../test/make/gates.ts";
+import type { Bucket } from "../../bucket.ts";
+import { type Config, DEFAULTS, LANE_DEFAULT } from "../../config.ts";
+import type { LimitsView } from "../../limits-view.ts";
 import { capacity, chooseAccount, footprint, freeOn, freeSlots } from "./capacity.ts";
 
 const NOW = 0;

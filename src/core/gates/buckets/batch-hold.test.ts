@@ -1,9 +1,9 @@
-// The batch's part of gates 10 and 11.
+// The batch's part of gates `holds` and `budget`.
 
 import { expect, test } from "vitest";
-import { worldAt } from "../../../test/make/gates.ts";
-import { makeJob } from "../../../test/make/job.ts";
-import type { Ledger, LimitsView } from "../limits-view.ts";
+import { worldAt } from "../../../../test/make/gates.ts";
+import { makeJob } from "../../../../test/make/job.ts";
+import type { Ledger, LimitsView } from "../../limits-view.ts";
 import { askBatch } from "./batch-hold.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");

@@ -1,12 +1,12 @@
-// The end of gate 13: cycles and spawn delays space out all starts. In direct mode nothing is spaced out.
+// The end of gate `capacity`: cycles and spawn delays space out all starts. In direct mode nothing is spaced out.
 //
 //   cycle_interval > 0   a job starts only from a cycle that has starts left: the scheduler opens one every interval, `sluice run` at once
 //   spawn_delay > 0      minimum time between two starts, within a cycle or without cycles
 
-import { isDirect } from "../config.ts";
-import type { LimitsView } from "../limits-view.ts";
-import type { Reason } from "../reason.ts";
-import { pass, refuse } from "./gate.ts";
+import { isDirect } from "../../config.ts";
+import type { LimitsView } from "../../limits-view.ts";
+import type { Reason } from "../../reason.ts";
+import { pass, refuse } from "../gate.ts";
 
 export function askPace(world: LimitsView): Reason[] | null {
 	const { cycle_interval_ms, spawn_delay_ms } = world.config;

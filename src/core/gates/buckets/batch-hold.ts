@@ -1,9 +1,9 @@
-// The part of gates 10 and 11 that concerns a job's batch. Batches are many and short-lived, so they are checked for each job instead of splitting buckets.
+// The part of gates `holds` and `budget` that concerns a job's batch. Batches are many and short-lived, so they are checked for each job instead of splitting buckets.
 
-import type { Job } from "../job.ts";
-import type { LimitsView } from "../limits-view.ts";
+import type { Job } from "../../job.ts";
+import type { LimitsView } from "../../limits-view.ts";
+import { type GateAnswer, pass } from "../gate.ts";
 import { budgetReasons } from "./budget.ts";
-import { type GateAnswer, pass } from "./gate.ts";
 import { pausedReason } from "./holds.ts";
 
 export function askBatch(job: Job, world: LimitsView): GateAnswer | null {

@@ -1,9 +1,9 @@
-// Gate 11: ledgers of owner and repo, dimension by dimension.
+// Gate `budget`: ledgers of owner and repo, dimension by dimension.
 
 import { expect, test } from "vitest";
-import { makeBucket, worldAt } from "../../../test/make/gates.ts";
-import type { Bucket } from "../bucket.ts";
-import type { Ledger } from "../limits-view.ts";
+import { makeBucket, worldAt } from "../../../../test/make/gates.ts";
+import type { Bucket } from "../../bucket.ts";
+import type { Ledger } from "../../limits-view.ts";
 import { budget } from "./budget.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");

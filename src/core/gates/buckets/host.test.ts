@@ -1,9 +1,9 @@
-// Gate 12: a live host with the repo and the labels.
+// Gate `host`: a live host with the repo and the labels.
 
 import { expect, test } from "vitest";
-import { makeBucket, worldAt } from "../../../test/make/gates.ts";
-import type { Bucket } from "../bucket.ts";
-import type { HostRecord } from "../limits-view.ts";
+import { makeBucket, worldAt } from "../../../../test/make/gates.ts";
+import type { Bucket } from "../../bucket.ts";
+import type { HostRecord } from "../../limits-view.ts";
 import { host, suits } from "./host.ts";
 
 const NOW = 0;

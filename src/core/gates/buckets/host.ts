@@ -1,10 +1,10 @@
-// Gate 12: a live host has the repo and the labels; if several do, the host that has the job's worktree or session. Outside workers bring their own place
+// Gate `host`: a live host has the repo and the labels; if several do, the host that has the job's worktree or session. Outside workers bring their own place
 // to run.
 
-import type { Bucket } from "../bucket.ts";
-import { type HostState, hostState } from "../fleet.ts";
-import type { HostRecord } from "../limits-view.ts";
-import { type BucketGate, pass, refuse } from "./gate.ts";
+import type { Bucket } from "../../bucket.ts";
+import { type HostState, hostState } from "../../fleet.ts";
+import type { HostRecord } from "../../limits-view.ts";
+import { type BucketGate, pass, refuse } from "../gate.ts";
 
 type Wish = Pick<Bucket, "repo" | "labels">;
 

@@ -1,13 +1,13 @@
-// Gate 10: nothing that concerns the job is paused, its lane is within its active hours, an account is open, no breaker is open.
+// Gate `holds`: nothing that concerns the job is paused, its lane is within its active hours, an account is open, no breaker is open.
 
-import type { Bucket } from "../bucket.ts";
-import { laneOf } from "../config.ts";
-import { type Hold, holdKey, type LimitsView } from "../limits-view.ts";
-import { type Outage, outageKey } from "../outage.ts";
-import { inWords, type Reason } from "../reason.ts";
-import { outsideHours } from "../time/window.ts";
-import { type BucketGate, pass, refuse } from "./gate.ts";
-import { stamp } from "./time.ts";
+import type { Bucket } from "../../bucket.ts";
+import { laneOf } from "../../config.ts";
+import { type Hold, holdKey, type LimitsView } from "../../limits-view.ts";
+import { type Outage, outageKey } from "../../outage.ts";
+import { inWords, type Reason } from "../../reason.ts";
+import { outsideHours } from "../../time/window.ts";
+import { type BucketGate, pass, refuse } from "../gate.ts";
+import { stamp } from "../time.ts";
 
 const told = (hold: Hold) => ({ since: hold.since, holder: [hold.by] });
 

@@ -1,10 +1,10 @@
-// Gate 10: pauses at every scope, hours, limits, closed accounts, breakers, and which account a job would run on.
+// Gate `holds`: pauses at every scope, hours, limits, closed accounts, breakers, and which account a job would run on.
 
 import { describe, expect, test } from "vitest";
-import { makeBucket, worldAt } from "../../../test/make/gates.ts";
-import type { Bucket } from "../bucket.ts";
-import { type Config, DEFAULTS, LANE_DEFAULT } from "../config.ts";
-import { type Hold, holdKey } from "../limits-view.ts";
+import { makeBucket, worldAt } from "../../../../test/make/gates.ts";
+import type { Bucket } from "../../bucket.ts";
+import { type Config, DEFAULTS, LANE_DEFAULT } from "../../config.ts";
+import { type Hold, holdKey } from "../../limits-view.ts";
 import { accountsOf, breakerReason, holds } from "./holds.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");

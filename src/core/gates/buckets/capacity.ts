@@ -1,10 +1,10 @@
-// Gate 13: a free slot in every cap that applies. All caps are in the configuration; raising one applies to jobs that are already queued.
+// Gate `capacity`: a free slot in every cap that applies. All caps are in the configuration; raising one applies to jobs that are already queued.
 
-import type { Bucket } from "../bucket.ts";
-import { isDirect, laneOf } from "../config.ts";
-import type { LimitsView } from "../limits-view.ts";
-import { inWords, type Reason } from "../reason.ts";
-import { type BucketGate, pass, refuse } from "./gate.ts";
+import type { Bucket } from "../../bucket.ts";
+import { isDirect, laneOf } from "../../config.ts";
+import type { LimitsView } from "../../limits-view.ts";
+import { inWords, type Reason } from "../../reason.ts";
+import { type BucketGate, pass, refuse } from "../gate.ts";
 import { accountsOf, isOpen } from "./holds.ts";
 import { ableHosts } from "./host.ts";
 

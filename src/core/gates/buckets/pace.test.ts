@@ -1,8 +1,8 @@
 // Cycles and spawn delays: what they say before, at and after their time.
 
 import { expect, test } from "vitest";
-import { worldAt } from "../../../test/make/gates.ts";
-import { DEFAULTS } from "../config.ts";
+import { worldAt } from "../../../../test/make/gates.ts";
+import { DEFAULTS } from "../../config.ts";
 import { askPace } from "./pace.ts";
 
 const NOW = 100_000;

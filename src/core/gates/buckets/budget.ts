@@ -1,10 +1,10 @@
-// Gate 11: no dimension of the owner's or repo's ledger is used up, including what live runs have reserved. (A batch's ledger is checked for each job: see
+// Gate `budget`: no dimension of the owner's or repo's ledger is used up, including what live runs have reserved. (A batch's ledger is checked for each job: see
 // batch-hold.ts.)
 
-import { dollars, isTaken, refillsAt, reservedKey, usedNow, usedWords } from "../ledger.ts";
-import type { LimitsView } from "../limits-view.ts";
-import type { Reason } from "../reason.ts";
-import { type BucketGate, pass, refuse } from "./gate.ts";
+import { dollars, isTaken, refillsAt, reservedKey, usedNow, usedWords } from "../../ledger.ts";
+import type { LimitsView } from "../../limits-view.ts";
+import type { Reason } from "../../reason.ts";
+import { type BucketGate, pass, refuse } from "../gate.ts";
 
 export function budgetReasons(subject: string, world: LimitsView): Reason[] {
 	const reasons: Reason[] = [];
