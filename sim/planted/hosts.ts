@@ -56,18 +56,14 @@ export const HOSTS: Bug[] = [
 				checkLife,
 				(right) => (tx, name, life) => right(tx, name, life && (tx.memory.hosts.get(name)?.token ?? life)),
 			),
-			"a restart forgets the drain": everywhere(
-				joinHost,
-				(right) =>
-					function* (tx, joining) {
-						const life = yield* right(tx, joining);
-						const joined = tx.memory.hosts.get(joining.name);
-						if (life === undefined || !joined?.drain) return life;
-						const { drain: _, ...host } = joined;
-						tx.put("host", joining.name, host);
-						return life;
-					},
-			),
+			"a restart forgets the drain": everywhere(joinHost, (right) => (tx, joining) => {
+				const life = right(tx, joining);
+				const joined = tx.memory.hosts.get(joining.name);
+				if (life === undefined || !joined?.drain) return life;
+				const { drain: _, ...host } = joined;
+				tx.put("host", joining.name, host);
+				return life;
+			}),
 			"a host leaves with its runs": within(leave, runsOn, always(0)),
 			"a job that stays on a host goes anywhere": everywhere(
 				ableHosts,

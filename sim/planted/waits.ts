@@ -66,7 +66,7 @@ export const WAITS: Bug[] = [
 
 	...bugsOf("a stage is seen when it is whole", {
 		"jobs of a stage emit events before it is whole": within(method({ Tx }, "event"), method({ Tx }, "isComing"), always(false)),
-		"a stage that was cut off stays": everywhere(dropStaleStages, skippedOp),
+		"a stage that was cut off stays": everywhere(dropStaleStages, skipped),
 	}),
 
 	...bugsOf("a run that waits for jobs lends its slots, and no runs wait for each other", {

@@ -182,7 +182,7 @@ async function applyStaged(
 		const updates = act.update ? await run((tx) => updated(tx, prepared, act)) : {};
 		return { ...(await inTurns(applying.resultOf(prepared, skipped), host)), ...updates };
 	}
-	const stage = await run((tx) => stages.openStage(tx, nodes));
+	const stage = await engine.runPlain((tx) => stages.openStage(tx, nodes), { by: act.by });
 	let updates: Pick<ApplyResult, "updated" | "not_named"> = {};
 	try {
 		await inPieces(parts, nodes, (piece) =>
@@ -196,7 +196,7 @@ async function applyStaged(
 			return yield* updated(tx, prepared, act);
 		});
 	} catch (error) {
-		await run((tx) => stages.dropStage(tx, stage.stage)).catch(() => {});
+		await engine.runPlain((tx) => stages.dropStage(tx, stage.stage), { by: act.by }).catch(() => {});
 		throw error;
 	}
 	return { ...(await inTurns(applying.resultOf(prepared, skipped), host)), ...updates };

@@ -13,11 +13,10 @@ import type { ManifestNode } from "./prepare.ts";
 
 const STAGE_STALE_MS = 60_000;
 
-export function* openStage(tx: Tx, nodes: readonly ManifestNode[]): Op<{ stage: number; from: number; to: number }> {
+export function openStage(tx: Tx, nodes: readonly ManifestNode[]): { stage: number; from: number; to: number } {
 	const { from, to } = number(tx, nodes);
 	const batches = [...new Set(nodes.flatMap(({ draft }) => draft.job.batch ?? []))];
 	tx.put("stage", String(from), { from, to, at: tx.now, ...(batches.length > 0 ? { batches } : {}) });
-	yield* [];
 	return { stage: from, from, to };
 }
 
@@ -49,14 +48,13 @@ export function keepStage(tx: Tx, stage: number): void {
 }
 
 /** Drops an apply that was cut off or refused half way: its jobs are removed piece by piece. */
-export function* dropStage(tx: Tx, stage: number): Op<void> {
+export function dropStage(tx: Tx, stage: number): void {
 	const range = tx.memory.recall("stage", String(stage));
 	if (range) continueLater(tx, { do: "stage", of: stage, after: 0, from: range.from, to: range.to });
-	yield* [];
 }
 
-export function* dropStaleStages(tx: Tx): Op<void> {
+export function dropStaleStages(tx: Tx): void {
 	for (const { from, at } of tx.memory.all("stage").values()) {
-		if (at < tx.now - STAGE_STALE_MS && progressOf(tx, { do: "stage", of: from }) === null) yield* dropStage(tx, from);
+		if (at < tx.now - STAGE_STALE_MS && progressOf(tx, { do: "stage", of: from }) === null) dropStage(tx, from);
 	}
 }

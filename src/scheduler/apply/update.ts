@@ -66,7 +66,7 @@ function* change(tx: Tx, node: ManifestNode): Op<Job> {
 	unplace(tx, job);
 	giveUpReservations(tx, job);
 	for (const key of factKeys(job)) tx.changes.unlinks.push({ key, role: "needs", job: job.id });
-	yield* forgetProducts(tx, job);
+	forgetProducts(tx, job);
 	if (job.lane !== now.lane) {
 		tx.count("depth", job.lane, -1);
 		tx.count("depth", now.lane, 1);
@@ -97,13 +97,12 @@ function* change(tx: Tx, node: ManifestNode): Op<Job> {
 }
 
 /** Removes the job's `makes` links; the consumers of what it was to produce are decided again. */
-function* forgetProducts(tx: Tx, job: Job): Op<void> {
+function forgetProducts(tx: Tx, job: Job): void {
 	for (const artifact of job.produces ?? []) {
 		const key = artifactKey(artifact, job.repo);
 		tx.changes.unlinks.push({ key, role: "makes", job: job.id });
 		wakeByFact(tx, key);
 	}
-	yield* [];
 }
 
 function* changeBatch(tx: Tx, from: string | undefined, to: string | undefined): Op<void> {

@@ -97,10 +97,9 @@ export function* ledgerGet(tx: Tx, params: { pid: number }): Op<LedgerView[]> {
 	return (tx.memory.ledgers.get(subjectOf(agent.pid)) ?? []).map((ledger) => viewLedger(tx, ledger));
 }
 
-export function* listBreached(tx: Tx): Op<LedgerView[]> {
-	const all = [...tx.memory.ledgers.values()].flat();
-	yield* [];
-	return all
+export function listBreached(tx: Tx): LedgerView[] {
+	return [...tx.memory.ledgers.values()]
+		.flat()
 		.filter((ledger) => ledger.subject.startsWith("pid:") && isSpent(ledger, tx.now, tx.config.timezone))
 		.map((ledger) => viewLedger(tx, ledger));
 }

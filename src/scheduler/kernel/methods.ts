@@ -4,6 +4,7 @@ import type { Act, Kernel } from "../../contracts/scheduler.ts";
 import type { Config } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";
+import { answer } from "../transaction/pending.ts";
 import * as agents from "./agents.ts";
 import { importKernel } from "./import.ts";
 import * as kernel from "./queue.ts";
@@ -46,7 +47,7 @@ export function kernelMethods(engine: Engine, config: () => Config): Kernel {
 			refund: (params, act) => run((tx) => agents.ledgerCharge(tx, params, -1), act),
 			check: (params) => look((tx) => agents.ledgerCheck(tx, params)),
 			get: (params) => look((tx) => agents.ledgerGet(tx, params)),
-			listBreached: () => look((tx) => agents.listBreached(tx)),
+			listBreached: () => look((tx) => answer(agents.listBreached(tx))),
 		},
 	};
 }

@@ -1,6 +1,6 @@
 // The library's methods for accounts: list them, report a limit, clear one, acquire and release call slots.
 
-import type { AccountView, Act, Scheduler } from "../../contracts/scheduler.ts";
+import type { AccountView, Scheduler } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { accountReasons, outagesOf } from "../../core/gates/buckets/holds.ts";
 import { nearest } from "../../core/input/nearest.ts";
@@ -9,33 +9,22 @@ import { type Outage, outageWords } from "../../core/outage.ts";
 import { limitAccount } from "../limits/account-holds.ts";
 import { acquireCall, callsInUse, releaseCall } from "../limits/call-slots.ts";
 import { clearAccount } from "../operations/control.ts";
-import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
+import type { LibraryParts } from "./parts.ts";
 
-type Parts = { engine: Engine; run: <T>(task: Task<T>, act: Act | undefined) => Promise<T> };
-type Methods = Pick<Scheduler, "accounts" | "limit" | "clearAccount" | "acquireCall" | "releaseCall">;
-
-export const accountMethods = ({ engine, run }: Parts): Methods => ({
-	accounts: () =>
-		engine.look(function* (tx) {
-			const views: AccountView[] = [];
-			for (const name of namesOf(tx)) views.push(viewOf(tx, name, yield* callsInUse(tx, name)));
-			return views;
-		}),
-	limit: async (account, report, act) =>
-		run(function* (tx) {
-			mustKnow(tx, account);
-			limitAccount(tx, account, report);
-			yield* [];
-		}, act),
-	clearAccount: async (account, act) => run((tx) => clearAccount(tx, account), act),
-	acquireCall: async (account, holder) =>
-		engine.run((tx) => {
-			mustKnow(tx, account);
-			return acquireCall(tx, account, holder);
-		}),
-	releaseCall: async (account, holder) => engine.run((tx) => releaseCall(tx, account, holder)),
-});
+export const accountMethods = ({ engine, runPlain }: LibraryParts) =>
+	({
+		accounts: () =>
+			engine.look(function* (tx) {
+				const views: AccountView[] = [];
+				for (const name of namesOf(tx)) views.push(viewOf(tx, name, yield* callsInUse(tx, name)));
+				return views;
+			}),
+		limit: async (account, report, act) => runPlain((tx) => limitAccount(tx, mustKnow(tx, account), report), act),
+		clearAccount: async (account, act) => runPlain((tx) => clearAccount(tx, account), act),
+		acquireCall: async (account, holder) => engine.run((tx) => acquireCall(tx, mustKnow(tx, account), holder)),
+		releaseCall: async (account, holder) => engine.run((tx) => releaseCall(tx, account, holder)),
+	}) satisfies Partial<Scheduler>;
 
 /** All accounts: those in the configuration, those with a hold, those in use, and the implicit ones of agents that have no account (named like the agent). */
 function namesOf({ config, memory }: Tx): string[] {
@@ -47,9 +36,9 @@ function namesOf({ config, memory }: Tx): string[] {
 	return [...names].sort();
 }
 
-function mustKnow(tx: Tx, name: string): void {
+function mustKnow(tx: Tx, name: string): string {
 	const names = ["default", ...tx.config.agents, ...namesOf(tx)];
-	if (names.includes(name)) return;
+	if (names.includes(name)) return name;
 	const guess = nearest(name, names);
 	throw new SluiceError("not_found", `account: there is no account "${name}"`, {
 		field: "account",

@@ -1,10 +1,9 @@
-// `add` as its caller sees it: checks the input, resolves the names in it, probes the facts it needs, then adds the job in one transaction.
+// `add` as its caller sees it: checks the input, resolves the names in it, probes the facts it needs, then adds the job in one transaction. And triggers, which add
+// jobs in the same way.
 
 import type { OfItems } from "../../contracts/adding.ts";
-import type { Clock } from "../../contracts/host.ts";
-import type { Act } from "../../contracts/scheduler.ts";
+import type { Act, Scheduler } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
-import type { Config } from "../../core/config.ts";
 import { isProbed } from "../../core/fact.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
 import { type Draft, draftJob } from "../../core/input/job.ts";
@@ -14,14 +13,12 @@ import { namesIn, putNumbersInto } from "../apply/prepare.ts";
 import { type AddOptions, limitFor } from "../operations/add.ts";
 import { numberNames } from "../operations/names.ts";
 import type { ProbedFacts } from "../operations/observe.ts";
-import type { Engine } from "../transaction/group-commit.ts";
+import * as triggers from "../operations/triggers.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { restamp } from "./input.ts";
+import type { LibraryParts } from "./parts.ts";
 
-type Parts = {
-	engine: Engine;
-	clock: Clock;
-	config: () => Config;
+type Parts = Pick<LibraryParts, "engine" | "clock" | "config"> & {
 	lookFor: <T>(keys: string[], then: (seen: ProbedFacts) => Promise<T>) => Promise<T>;
 	/** Known agent names; absent = any. */
 	agents?: (() => readonly string[]) | undefined;
@@ -29,7 +26,7 @@ type Parts = {
 type AddAct = Act & { force?: boolean; items?: OfItems; within?: RunBounds };
 /** Adds the draft: as a plain job, or as the job of a trigger that fired. */
 type Add<T> = (tx: Tx, draft: Draft, options: AddOptions) => Op<T>;
-export type Adding = <T>(input: JobInput, act: AddAct, add: Add<T>) => Promise<T>;
+type Adding = <T>(input: JobInput, act: AddAct, add: Add<T>) => Promise<T>;
 
 /** Not async: it returns the transaction's promise, since an async function would make and resolve one more promise for each job. */
 export function createAdding({ engine, clock, config, lookFor, agents }: Parts): Adding {
@@ -73,3 +70,16 @@ export function promised<T>(call: () => Promise<T>): Promise<T> {
 		return Promise.reject(error);
 	}
 }
+
+export const triggerMethods = ({ engine, run }: LibraryParts, adding: Adding) =>
+	({
+		arm: async (name, mark) => engine.run((tx) => triggers.arm(tx, name, mark)),
+		disarm: async (name) => engine.run((tx) => triggers.disarm(tx, name)),
+		triggers: () => engine.look(() => triggers.triggers()),
+		fire: async (name, { slot = null, job, when_open = "skip", error = null }, act) => {
+			if (job)
+				return adding({ ...job, trigger: name }, act ?? {}, (tx, draft, more) => triggers.fire(tx, name, slot, when_open, draft, more));
+			if (slot !== null) await run((tx) => triggers.pass(tx, name, slot, error), act);
+			return { outcome: "past" };
+		},
+	}) satisfies Partial<Scheduler>;

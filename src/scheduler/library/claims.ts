@@ -1,19 +1,18 @@
 // The library's methods that start work (claims, cycles by hand, the plan of a cycle), and those that hold it back: pauses and breakers.
 
-import type { Act, ClaimOptions, Scheduler } from "../../contracts/scheduler.ts";
+import type { ClaimOptions, Scheduler } from "../../contracts/scheduler.ts";
 import { closeBreaker } from "../limits/breakers.ts";
 import { openCycle } from "../limits/cycle.ts";
 import { beforeClaim, type Claimer, claim, handOut } from "../operations/claim.ts";
 import * as control from "../operations/control.ts";
-import type { Engine, Task } from "../transaction/group-commit.ts";
+import type { Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { reportPass } from "../views/plan-report.ts";
 import { claimerOf } from "./input.ts";
+import type { LibraryParts } from "./parts.ts";
 
 /** `mayClaim`: throws when this host has lost its name. */
-type Parts = { engine: Engine; hostName: string; mayClaim: (tx: Tx) => void };
-
-export function claimMethods({ engine, hostName, mayClaim }: Parts): Pick<Scheduler, "claim" | "runCycle" | "plan"> {
+export function claimMethods({ engine, hostName }: LibraryParts, mayClaim: (tx: Tx) => void) {
 	function claiming<T>(request: ClaimOptions, task: (tx: Tx, claimer: Claimer) => ReturnType<Task<T>>): Promise<T> {
 		const claimer = claimerOf(request);
 		return engine.run(
@@ -40,13 +39,11 @@ export function claimMethods({ engine, hostName, mayClaim }: Parts): Pick<Schedu
 				return (yield* reportPass(tx, request.cycle === "now" ? { ...claimer, unspaced: true } : claimer)).report;
 			});
 		},
-	};
+	} satisfies Partial<Scheduler>;
 }
 
-export const holdMethods = (
-	run: <T>(task: Task<T>, act: Act | undefined) => Promise<T>,
-): Pick<Scheduler, "pause" | "resume" | "closeBreaker"> => ({
-	pause: async (scope = {}, act) => run((tx) => control.pause(tx, control.scopeKey(scope), act?.reason ?? "", act?.until), act),
-	resume: async (scope = {}, act) => run((tx) => control.resume(tx, control.scopeKey(scope)), act),
-	closeBreaker: async (of, act) => run((tx) => closeBreaker(tx, "agent" in of ? `agent:${of.agent}` : `repo:${of.repo}`), act),
+export const holdMethods = ({ runPlain }: LibraryParts): Pick<Scheduler, "pause" | "resume" | "closeBreaker"> => ({
+	pause: async (scope = {}, act) => runPlain((tx) => control.pause(tx, control.scopeKey(scope), act?.reason ?? "", act?.until), act),
+	resume: async (scope = {}, act) => runPlain((tx) => control.resume(tx, control.scopeKey(scope)), act),
+	closeBreaker: async (of, act) => runPlain((tx) => closeBreaker(tx, "agent" in of ? `agent:${of.agent}` : `repo:${of.repo}`), act),
 });

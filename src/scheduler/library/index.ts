@@ -1,7 +1,7 @@
 // Implements the contract `Scheduler`: every method as a task for the engine, grouped by what it is about, and the loop behind them.
 
 import type { Clock, Host } from "../../contracts/host.ts";
-import type { Act, OpenOptions, Scheduler } from "../../contracts/scheduler.ts";
+import type { OpenOptions, Scheduler } from "../../contracts/scheduler.ts";
 import type { Store } from "../../contracts/store.ts";
 import { presetConfig, readConfig } from "../../core/config.ts";
 import { isProbed } from "../../core/fact.ts";
@@ -12,12 +12,12 @@ import { kernelMethods } from "../kernel/methods.ts";
 import { openCycle } from "../limits/cycle.ts";
 import { addJob } from "../operations/add.ts";
 import { always, mark, record } from "../operations/observe.ts";
-import { Engine, type Task } from "../transaction/group-commit.ts";
+import { Engine } from "../transaction/group-commit.ts";
 import { storedRecords } from "../transaction/record-map.ts";
 import type { HighestIds } from "../transaction/restored.ts";
 import { createFactProber } from "../waiting/fact-probes.ts";
 import { accountMethods } from "./accounts.ts";
-import { createAdding, promised } from "./add.ts";
+import { createAdding, promised, triggerMethods } from "./add.ts";
 import { withValidatedArguments } from "./arguments.ts";
 import { ledgerMethods } from "./budgets.ts";
 import { claimMethods, holdMethods } from "./claims.ts";
@@ -28,10 +28,10 @@ import { listenForOthers } from "./listening.ts";
 import { createLoop } from "./loop.ts";
 import { mergeMethods } from "./merges.ts";
 import { outputMethods } from "./outputs.ts";
+import type { LibraryParts } from "./parts.ts";
 import { createQuestions } from "./questions.ts";
-import { runMethods, voiceMethods } from "./runs.ts";
+import { runMethods } from "./runs.ts";
 import { createSettings } from "./settings.ts";
-import { triggerMethods } from "./triggers.ts";
 import { viewMethods } from "./views.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
@@ -70,7 +70,7 @@ async function openLibrary(options: Options, parts: SchedulerDeps) {
 		for (const [key, { asked }] of yield* storedRecords("fact")) if (isProbed(key)) prober.watch(key, asked ? "asked" : "known");
 		settings.found(tx, Object.keys(options.config ?? {}));
 		const { labels = [], repos = null, home } = options.join ?? {};
-		yield* fleet.join(tx, { name: hostName, labels, repos, home });
+		fleet.join(tx, { name: hostName, labels, repos, home });
 	});
 	loop.hurry();
 	const stopListening = listenForOthers({
@@ -85,52 +85,47 @@ async function openLibrary(options: Options, parts: SchedulerDeps) {
 	return { clock, host, hostName, settings, engine, fleet, waker, prober, questions, loop, stopListening };
 }
 
-function methodsOf(
-	{ clock, host, hostName, settings, engine, fleet, waker, prober, questions, loop, stopListening }: Library,
-	options: Options,
-) {
-	const run = <T>(task: Task<T>, act: Act | undefined, jobs: readonly number[] = []) => engine.run(task, { by: act?.by, jobs });
+function methodsOf({ settings, fleet, prober, questions, loop, stopListening, ...opened }: Library, options: Options) {
+	const { engine, clock, host, waker } = opened;
 	const config = settings.now;
+	const parts: LibraryParts = {
+		...opened,
+		config,
+		run: (task, act, jobs = []) => engine.run(task, { by: act?.by, jobs }),
+		runPlain: (task, act) => engine.runPlain(task, { by: act?.by }),
+	};
 	const { lookFor } = prober;
-	const { agents } = options;
+	const { agents, piece } = options;
 	const adding = createAdding({ engine, clock, config, lookFor, agents });
+	const changed = () => {
+		waker.wake();
+		loop.hurry();
+	};
 	let closed = false;
 	const scheduler: Scheduler = {
 		add: (input, act) => promised(() => adding(input, checkAct(act) ?? {}, addJob)),
 		apply: async (manifest, act) =>
-			apply({ engine, clock, host, config, lookFor, agents, piece: options.piece ?? PIECE }, manifest, checkAct(act) ?? {}),
-		...triggerMethods({ engine, run, adding }),
-		...claimMethods({ engine, hostName, mayClaim: (tx) => fleet.check(tx) }),
-		...holdMethods(run),
-		...runMethods({ engine, run, hostName }),
-		...voiceMethods(engine),
-		...cancelMethods({ engine, run, piece: options.piece }),
-		...jobMethods({ engine, run, clock, tick: loop.tick }),
-		...mergeMethods({ engine, run }),
-		...viewMethods({ engine, clock, host, config, waker }),
+			apply({ engine, clock, host, config, lookFor, agents, piece: piece ?? PIECE }, manifest, checkAct(act) ?? {}),
+		...triggerMethods(parts, adding),
+		...claimMethods(parts, (tx) => fleet.check(tx)),
+		...holdMethods(parts),
+		...runMethods(parts),
+		...cancelMethods(parts, piece),
+		...jobMethods(parts, loop.tick),
+		...mergeMethods(parts),
+		...viewMethods(parts),
 		watch: loop.watch,
 		observe: async (facts) => {
 			await engine.run((tx) => record(tx, { facts, counts: always }));
 		},
-		mark: async (artifact, act) => run((tx) => mark(tx, artifact, act?.absent ? "absent" : "present"), act),
-		...accountMethods({ engine, run }),
-		...ledgerMethods({ engine, run }),
-		...settings.methods({
-			engine,
-			run,
-			changed: () => {
-				waker.wake();
-				loop.hurry();
-			},
-		}),
-		...fleet.methods(run),
+		mark: async (artifact, act) => parts.run((tx) => mark(tx, artifact, act?.absent ? "absent" : "present"), act),
+		...accountMethods(parts),
+		...ledgerMethods(parts),
+		...settings.methods(parts, changed),
+		...fleet.methods(parts),
 		work: (lane, fn, more = {}) => startWorker({ engine, waker, host, config, clock }, check.label(lane, "lane"), fn, more),
 		tick: async (how = {}) => {
-			if (how.cycle === "now")
-				await engine.run(function* (tx) {
-					openCycle(tx, "run");
-					yield* [];
-				});
+			if (how.cycle === "now") await engine.runPlain((tx) => openCycle(tx, "run"));
 			return loop.tick();
 		},
 		outputs: { ...outputMethods(engine), inquire: questions.inquire, answer: questions.answer },

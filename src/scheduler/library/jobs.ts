@@ -1,27 +1,16 @@
 // The library's methods with which people steer jobs: cancel, take back, reorder, approve, answer, forget.
 
-import type { Clock } from "../../contracts/host.ts";
 import type { Act, CancelReport, Scheduler } from "../../contracts/scheduler.ts";
 import { CANCEL_PIECE, cancel, clear, isOpenNote, LOOKED, notCancelled } from "../operations/cancel.ts";
 import { cancelMany, waitingJobs } from "../operations/cancel-many.ts";
 import * as control from "../operations/control.ts";
 import { rewind, rewindAll } from "../operations/rewind.ts";
 import { forgetBefore } from "../operations/upkeep.ts";
-import type { Engine, Task } from "../transaction/group-commit.ts";
 import { closeBatch } from "../views/listings.ts";
-
-type Run = <T>(task: Task<T>, act: Act | undefined, jobs?: readonly number[]) => Promise<T>;
+import type { LibraryParts } from "./parts.ts";
 
 /** The methods that end jobs: cancel, cancelAll, clear. */
-export function cancelMethods({
-	engine,
-	run,
-	piece = CANCEL_PIECE,
-}: {
-	engine: Engine;
-	run: Run;
-	piece: number | undefined;
-}): Pick<Scheduler, "cancel" | "cancelAll" | "clear"> {
+export function cancelMethods({ engine, run }: LibraryParts, piece = CANCEL_PIECE): Pick<Scheduler, "cancel" | "cancelAll" | "clear"> {
 	/** Resolves when the last waiting job has ended: what does not fit into one transaction is done by the next ones. */
 	async function together(ids: readonly number[], act: (Act & { subtree?: boolean }) | undefined): Promise<CancelReport> {
 		const what = { reason: act?.reason ?? "cancelled", subtree: act?.subtree === true, piece };
@@ -31,7 +20,7 @@ export function cancelMethods({
 		if (once === "too many") return inSlices();
 		const { note, ...report } = once;
 		if (note === undefined) return report;
-		while (await engine.run((tx) => isOpenNote(tx, note)));
+		while (await engine.runPlain((tx) => isOpenNote(tx, note)));
 		const ended = new Set(await engine.run((tx) => notCancelled(tx, report.cancelled)));
 		return { ...report, cancelled: report.cancelled.filter((id) => !ended.has(id)), ended: [...ended] };
 	}
@@ -50,13 +39,7 @@ export function cancelMethods({
 	};
 }
 
-type Parts = { engine: Engine; run: Run; clock: Clock; tick: () => Promise<unknown> };
-type Methods = Pick<
-	Scheduler,
-	("retry" | "retryAll" | "rerun" | "promote" | "demote" | "priority" | "runNow") | ("approve" | "reject" | "answer" | "closeBatch" | "gc")
->;
-
-export function jobMethods({ engine, run, clock, tick }: Parts): Methods {
+export function jobMethods({ engine, run, clock }: LibraryParts, tick: () => Promise<unknown>) {
 	const rewound = async (at: number, what: "downstream" | "alone", act: Act | undefined) =>
 		andRestarted(await run((tx) => rewind(tx, at, what), act, [at]));
 
@@ -81,5 +64,5 @@ export function jobMethods({ engine, run, clock, tick }: Parts): Methods {
 		answer: async (at, text, act) => run((tx) => control.answer(tx, at, text, act?.grant), act, [at]),
 		closeBatch: async (name, act) => run((tx) => closeBatch(tx, name), act),
 		gc: async ({ days = 7 } = {}) => forgetBefore((task) => engine.run(task), clock.now() - days * 86_400_000),
-	};
+	} satisfies Partial<Scheduler>;
 }

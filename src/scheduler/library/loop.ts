@@ -109,10 +109,10 @@ export function createLoop({ engine, clock, host, log, config, fleet, waker, pro
 /** Returns when the next pass is due, and whether there is more to do at once. */
 function* keepUp(tx: Tx, fleet: { see(tx: Tx): void }): Op<{ wake: number | null; more: boolean }> {
 	fleet.see(tx);
-	yield* watchHosts(tx);
-	yield* dropStaleStages(tx);
+	watchHosts(tx);
+	dropStaleStages(tx);
 	dropOldAsks(tx);
-	yield* dropEmptyBuckets(tx);
+	dropEmptyBuckets(tx);
 	return { wake: yield* nextWake(tx), more: hasContinuations(tx) };
 }
 

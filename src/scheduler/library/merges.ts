@@ -1,25 +1,23 @@
 // The library's methods for merges: report a result, ask for another try, give up. The merging itself is done by the caller.
 
-import type { Act, Scheduler } from "../../contracts/scheduler.ts";
+import type { Scheduler } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { isMerging, type Job, type MergeReport, type MergeStatus } from "../../core/job.ts";
 import { mustFind } from "../transaction/find-job.ts";
-import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { continueLater } from "../waiting/continuation.ts";
 import { doubtProducts } from "../waiting/park.ts";
+import type { LibraryParts } from "./parts.ts";
 
-type Parts = { engine: Engine; run: <T>(task: Task<T>, act: Act | undefined, jobs?: readonly number[]) => Promise<T> };
-
-export const mergeMethods = ({ engine, run }: Parts): Pick<Scheduler, "merged" | "mergeAgain" | "dropMerge"> => ({
-	merged: async (at, status, report) => engine.run((tx) => merged(tx, at, status, report), { jobs: [at] }),
+export const mergeMethods = ({ engine, run }: LibraryParts): Pick<Scheduler, "merged" | "mergeAgain" | "dropMerge"> => ({
+	merged: async (at, status, report) => engine.run((tx) => merged(tx, at, status, report ?? {}), { jobs: [at] }),
 	mergeAgain: async (at, act) => run((tx) => mergeAgain(tx, at), act, [at]),
 	dropMerge: async (at, act) => run((tx) => dropMerge(tx, at, act?.reason), act, [at]),
 });
 
 /** Records how the merge of a succeeded job went. Its dependents with policy `merged` are re-evaluated. */
-function* merged(tx: Tx, id: number, status: MergeStatus, report: MergeReport = {}): Op<void> {
+function* merged(tx: Tx, id: number, status: MergeStatus, report: MergeReport): Op<void> {
 	const job = yield* mustMerge(tx, id, "report");
 	if (job.merge_status === "merged") {
 		// A host that died after its report repeats it. The dependents have counted this predecessor down, and must not do so again.

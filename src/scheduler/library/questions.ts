@@ -33,13 +33,12 @@ export function dropOldAsks(tx: Tx): void {
 	for (const { id, until } of asksIn(tx)) if (until + SPARE_MS < tx.now) drop(tx, id);
 }
 
-function* open(tx: Tx, question: Omit<AskRecord, "id">): Op<string> {
+function open(tx: Tx, question: Omit<AskRecord, "id">): string {
 	dropOldAsks(tx);
 	if (tx.memory.all("ask").size >= MOST_ASKS)
 		throw new SluiceError("limit", `${MOST_ASKS} questions between hosts are open already`, { hint: "try again in a moment" });
 	const id = String(tx.nextId("token"));
 	tx.put("ask", id, { id, ...question });
-	yield* [];
 	return id;
 }
 
@@ -86,7 +85,7 @@ export function createQuestions({ engine, clock, host, name }: Parts): Questions
 	}
 
 	async function inquire(to: string, question: OutputRequest, waitMs: number): Promise<unknown> {
-		const id = await engine.run((tx) => open(tx, { from: name, to, until: tx.now + waitMs, question }));
+		const id = await engine.runPlain((tx) => open(tx, { from: name, to, until: tx.now + waitMs, question }));
 		const until = clock.monotonic() + waitMs;
 		for (;;) {
 			const left = until - clock.monotonic();

@@ -1,29 +1,19 @@
 // The library's methods that read: jobs, listings, the forecast, events.
 
-import type { Clock, Host } from "../../contracts/host.ts";
 import type { EventRow, Scheduler } from "../../contracts/scheduler.ts";
 import { ask } from "../../contracts/store.ts";
-import type { Config } from "../../core/config.ts";
 import { resultsFor } from "../operations/verdicts.ts";
 import { mustFind } from "../transaction/find-job.ts";
-import type { Engine } from "../transaction/group-commit.ts";
 import { makeForecast } from "../views/forecast.ts";
 import { readGraph } from "../views/graph.ts";
 import * as look from "../views/jobs.ts";
 import * as registers from "../views/listings.ts";
-import type { Waker } from "./waker.ts";
+import type { LibraryParts } from "./parts.ts";
 
 /** Events that a reader holds at most: one that does not read on keeps them in memory. */
 const EVENTS_READ = 100;
 
-type Parts = { engine: Engine; clock: Clock; host: Host; config: () => Config; waker: Waker };
-type Methods = Pick<
-	Scheduler,
-	| ("show" | "list" | "why" | "history" | "graph" | "find" | "status")
-	| ("locks" | "batches" | "artifacts" | "forecast" | "events" | "lastEvent")
->;
-
-export const viewMethods = (parts: Parts): Methods => {
+export const viewMethods = (parts: LibraryParts) => {
 	const { engine, clock, host, config } = parts;
 	return {
 		show: async (at) =>
@@ -52,13 +42,13 @@ export const viewMethods = (parts: Parts): Methods => {
 		locks: () => engine.look((tx) => registers.locks(tx)),
 		batches: () => engine.look(() => registers.batches()),
 		artifacts: () => engine.look(() => registers.artifacts()),
-		forecast: (wanted = {}) => makeForecast({ run: (task) => engine.look(task), config, clock, host }, wanted),
+		forecast: (wanted = {}) => makeForecast({ engine, config, clock, host }, wanted),
 		events: (from = {}) => events(parts, from.since ?? 0),
-		lastEvent: () => engine.look((tx) => registers.lastEvent(tx)),
-	};
+		lastEvent: () => engine.lookPlain((tx) => registers.lastEvent(tx)),
+	} satisfies Partial<Scheduler>;
 };
 
-async function* events({ engine, waker, config, host }: Parts, since: number): AsyncGenerator<EventRow> {
+async function* events({ engine, waker, config, host }: LibraryParts, since: number): AsyncGenerator<EventRow> {
 	let last = since;
 	while (!waker.closed) {
 		const heard = waker.next(config().poll_interval_ms, host);

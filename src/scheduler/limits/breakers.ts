@@ -48,13 +48,12 @@ export function launchWorked(tx: Tx, job: Job): void {
 }
 
 /** A person says that the environment is repaired: closes the breaker without a probe. Returns whether it was open. */
-export function* closeBreaker(tx: Tx, scope: string): Op<boolean> {
+export function closeBreaker(tx: Tx, scope: string): boolean {
 	if (tx.memory.recall("breaker", scope) !== null) tx.put("breaker", scope, null);
 	if (!openBreaker(tx, scope)) return false;
 	tx.put("hold", holdKey("breaker_open", scope), null);
 	tx.event("breaker_closed", null, { scope });
 	tx.stirred = true;
-	yield* [];
 	return true;
 }
 

@@ -42,20 +42,19 @@ export async function cancelMany(engine: Engine, ids: readonly number[], how: Ho
 	} catch (error) {
 		letGo();
 		// Wake workers for the jobs that could have started meanwhile.
-		await engine.run(stir);
+		await engine.runPlain(stir);
 		throw error;
 	}
 }
 
-function* stir(tx: Tx): Op<void> {
-	yield* [];
+function stir(tx: Tx): void {
 	tx.stirred = true;
 }
 
 /** `begun`: called once the notes are stored and keep the jobs from starting. */
 async function inSlices(engine: Engine, ids: readonly number[], how: How, begun: () => void): Promise<CancelReport> {
 	const roots: Seen[] = [];
-	const newest = await engine.look(newestIn);
+	const newest = await engine.lookPlain((tx) => tx.memory.meta("ids")?.job ?? 0);
 	for (const some of slices(ids)) roots.push(...(await engine.look((tx) => mustFindAll(tx, some))));
 	const found = how.subtree ? await subtree(engine, roots) : new Map(roots.map((one) => [one.id, one]));
 	const report: CancelReport = { cancelled: [], requested: [], ended: [], refused: [] };
@@ -69,13 +68,13 @@ async function inSlices(engine: Engine, ids: readonly number[], how: How, begun:
 	}
 	if (open.length === 0) {
 		begun();
-		await engine.run(stir);
+		await engine.runPlain(stir);
 		return report;
 	}
 	const below = how.subtree ? { found, newest } : null;
 	const { note, all } = await engine.run((tx) => begin(tx, open, below, how), how.by === undefined ? {} : { by: how.by });
 	begun();
-	while (await engine.run((tx) => isOpenNote(tx, note)));
+	while (await engine.runPlain((tx) => isOpenNote(tx, note)));
 	for (const some of slices(all.reverse()))
 		for (const { id, became } of await engine.look((tx) => outcomes(tx, some))) report[found.get(id)?.runs ? "requested" : became].push(id);
 	return report;
@@ -95,11 +94,6 @@ export async function waitingJobs(engine: Engine): Promise<number[]> {
 
 function* slices<T>(all: readonly T[]): Generator<T[]> {
 	for (let at = 0; at < all.length; at += SLICE) yield all.slice(at, at + SLICE);
-}
-
-function* newestIn(tx: Tx): Op<number> {
-	yield* [];
-	return tx.memory.meta("ids")?.job ?? 0;
 }
 
 function* mustFindAll(tx: Tx, ids: readonly number[]): Op<Seen[]> {

@@ -90,8 +90,7 @@ export function isCancelling(tx: Tx): boolean {
 	return false;
 }
 
-export function* isOpenNote(tx: Tx, note: string): Op<boolean> {
-	yield* [];
+export function isOpenNote(tx: Tx, note: string): boolean {
 	for (const key of tx.memory.all("settle").keys()) if (key === note || key.startsWith(`${note}/`)) return true;
 	return false;
 }

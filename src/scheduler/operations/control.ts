@@ -109,7 +109,7 @@ export function scopeKey(scope: PauseScope): string {
 	return kind === undefined ? "all" : `${kind}:${name}`;
 }
 
-export function* pause(tx: Tx, scope: string, reason: string, until: number | undefined): Op<void> {
+export function pause(tx: Tx, scope: string, reason: string, until: number | undefined): void {
 	tx.put("hold", holdKey("paused", scope), {
 		kind: "paused",
 		scope,
@@ -120,23 +120,21 @@ export function* pause(tx: Tx, scope: string, reason: string, until: number | un
 	});
 	tx.event("paused", null, { scope, reason, ...(until === undefined ? {} : { until }) });
 	batchChanged(tx, scope);
-	yield* [];
 }
 
-export function* resume(tx: Tx, scope: string): Op<void> {
+export function resume(tx: Tx, scope: string): void {
 	if (!tx.memory.holds.has(holdKey("paused", scope))) return;
 	tx.put("hold", holdKey("paused", scope), null);
 	tx.event("resumed", null, { scope });
 	batchChanged(tx, scope);
 	tx.stirred = true;
-	yield* [];
 }
 
 function batchChanged(tx: Tx, scope: string): void {
 	if (scope.startsWith("batch:")) continueLater(tx, { do: "batch", of: scope.slice(6), after: 0 });
 }
 
-export function* clearAccount(tx: Tx, account: string): Op<void> {
+export function clearAccount(tx: Tx, account: string): void {
 	for (const kind of ["account_closed", "rate_limited"] as const) {
 		const key = holdKey(kind, `account:${account}`);
 		if (tx.memory.holds.has(key)) tx.put("hold", key, null);
@@ -144,5 +142,4 @@ export function* clearAccount(tx: Tx, account: string): Op<void> {
 	for (const { agent } of outagesOf(account, "all", tx.memory)) tx.put("hold", outageKey(account, agent), null);
 	tx.event("account_cleared", null, { account });
 	tx.stirred = true;
-	yield* [];
 }

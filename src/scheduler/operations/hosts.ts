@@ -16,7 +16,7 @@ export type Joining = { name: string; labels: string[]; repos: string[] | null; 
 export type Life = number | undefined;
 
 /** Takes the host name. A home has one name, and a name belongs to one home at a time; a restarted daemon of the same home gets it back at once. */
-export function* joinHost(tx: Tx, { home, ...host }: Joining): Op<Life> {
+export function joinHost(tx: Tx, { home, ...host }: Joining): Life {
 	const before = tx.memory.hosts.get(host.name);
 	const held = before?.home !== undefined && before.state !== "gone";
 	// A library process with the same name as a daemon's host is not a host of its own.
@@ -33,7 +33,6 @@ export function* joinHost(tx: Tx, { home, ...host }: Joining): Op<Life> {
 	tx.put("host", host.name, record);
 	tx.event("host_joined", null, { host: host.name, labels: host.labels });
 	tx.stirred = true;
-	yield* [];
 	return record.token;
 }
 
@@ -72,14 +71,13 @@ function go(tx: Tx, host: HostRecord, how: "left" | "lost"): void {
 }
 
 /** Renews the lease. `lost`: the host had been given up, and its runs with it; from now on it is a host again. */
-export function* beat(tx: Tx, name: string, life: Life): Op<{ state: HostState; lost: boolean; life: Life }> {
+export function beat(tx: Tx, name: string, life: Life): { state: HostState; lost: boolean; life: Life } {
 	const host = tx.memory.hosts.get(name);
 	if (!host) {
 		if (life === undefined) return { state: "gone", lost: false, life };
 		throw removed(name);
 	}
 	if (life !== undefined && host.token !== life) throw overtaken(name);
-	yield* [];
 	if (host.home === undefined || life === undefined) {
 		// A host with a home gets heartbeats only from its own daemon, which has the token.
 		if (host.home === undefined) tx.put("host", name, { ...host, heartbeat_at: tx.now, state: "live" });
@@ -119,10 +117,9 @@ export function checkLife(tx: Tx, name: string, life: Life): void {
 }
 
 /** The host leaves for good if it has no runs. Otherwise it keeps its lease, so that the next daemon of its home finds them. */
-export function* leave(tx: Tx, name: string, life: Life): Op<{ left: boolean }> {
+export function leave(tx: Tx, name: string, life: Life): { left: boolean } {
 	checkLife(tx, name, life);
 	const host = tx.memory.hosts.get(name);
-	yield* [];
 	if (!host || life === undefined || host.state === "gone") return { left: false };
 	if (runsOn(tx, name) > 0) {
 		renew(tx, host);
@@ -133,7 +130,7 @@ export function* leave(tx: Tx, name: string, life: Life): Op<{ left: boolean }> 
 }
 
 /** Marks hosts whose lease ended as stale, and stale hosts as lost after a grace period. */
-export function* watchHosts(tx: Tx): Op<void> {
+export function watchHosts(tx: Tx): void {
 	for (const host of tx.memory.hosts.values()) {
 		if (host.lease_until === undefined || host.state === "gone") continue;
 		if (host.state === "live" && host.lease_until <= tx.now) {
@@ -144,7 +141,6 @@ export function* watchHosts(tx: Tx): Op<void> {
 			continueLater(tx, { do: "host", of: host.name, after: 0, before: tx.nextId("token") });
 		}
 	}
-	yield* [];
 }
 
 const lostAt = (tx: Tx, { stale_at }: HostRecord): number => (stale_at ?? tx.now) + graceMs(tx.config.stale_after_ms);
@@ -209,9 +205,8 @@ function known(tx: Tx, name: string): HostRecord {
 	});
 }
 
-export function* drain(tx: Tx, name: string, reason: string): Op<HostView> {
+export function drain(tx: Tx, name: string, reason: string): HostView {
 	const host = known(tx, name);
-	yield* [];
 	if (!host.drain) {
 		tx.put("host", name, { ...host, drain: { by: tx.by, at: tx.now, reason } });
 		tx.event("host_drained", null, { host: name, ...(reason === "" ? {} : { reason }) });
@@ -219,9 +214,8 @@ export function* drain(tx: Tx, name: string, reason: string): Op<HostView> {
 	return viewHost(tx, known(tx, name));
 }
 
-export function* undrain(tx: Tx, name: string): Op<HostView> {
+export function undrain(tx: Tx, name: string): HostView {
 	const { drain: drained, ...host } = known(tx, name);
-	yield* [];
 	if (drained) {
 		tx.put("host", name, host);
 		tx.event("host_undrained", null, { host: name });
@@ -231,11 +225,10 @@ export function* undrain(tx: Tx, name: string): Op<HostView> {
 }
 
 /** Forgets a host that is gone. */
-export function* remove(tx: Tx, name: string): Op<void> {
+export function remove(tx: Tx, name: string): void {
 	const host = known(tx, name);
 	const runs = runsOn(tx, name);
 	const silent = host.home === undefined && host.heartbeat_at + tx.config.stale_after_ms <= tx.now;
-	yield* [];
 	if (host.state !== "gone" && !silent)
 		throw new SluiceError("conflict", `host ${name} is ${hostState(host, tx.now)}: only one that is gone can be removed`, {
 			field: "name",
@@ -286,9 +279,8 @@ export function isFirst(tx: Tx, name: string, life: Life): boolean {
 }
 
 /** Updates the repos of a host. Jobs that waited for such a host may start now. */
-export function* offer(tx: Tx, name: string, repos: string[] | null): Op<void> {
+export function offer(tx: Tx, name: string, repos: string[] | null): void {
 	const host = tx.memory.hosts.get(name);
-	yield* [];
 	if (!host || JSON.stringify(host.repos) === JSON.stringify(repos)) return;
 	tx.put("host", name, { ...host, repos });
 	tx.event("host_offers", null, { host: name, repos });

@@ -174,12 +174,11 @@ export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): O
 }
 
 /** Drops buckets without ready jobs. A bucket that is needed again is created again. */
-export function* dropEmptyBuckets(tx: Tx): Op<void> {
+export function dropEmptyBuckets(tx: Tx): void {
 	if (tx.memory.buckets.size < KEPT_BUCKETS) return;
 	let left = PIECE;
 	for (const [key, id] of [...tx.memory.bucketIds]) {
 		const bucket = tx.memory.buckets.get(id);
 		if (bucket && bucket.ready === 0 && bucket.stage === undefined && left-- > 0) tx.put("bucket", key, null);
 	}
-	yield* [];
 }

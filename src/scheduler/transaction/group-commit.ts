@@ -25,7 +25,7 @@ import { closeBatches } from "../waiting/park.ts";
 import { runPendingWakeups } from "../waiting/wakeups.ts";
 import { Memory, STANDING } from "./cache.ts";
 import { DryRunDone, FailedAfterChange } from "./outcomes.ts";
-import { endsIn, jobsOf, type Pending, PHASES, type RunOptions, type Task, type Upkeep } from "./pending.ts";
+import { answer, endsIn, jobsOf, type Pending, PHASES, type RunOptions, type Task, type Upkeep } from "./pending.ts";
 import type { RecordMap } from "./record-map.ts";
 import { type HighestIds, idsIn, leap, tellRestored } from "./restored.ts";
 import { Tx } from "./tx.ts";
@@ -115,9 +115,18 @@ export class Engine {
 		});
 	}
 
+	/** The same for a task that reads nothing from the store. */
+	runPlain<T>(task: (tx: Tx) => T, options?: RunOptions): Promise<T> {
+		return this.run((tx) => answer(task(tx)), options);
+	}
+
 	/** Runs a task that only reads: it takes no write lock and does not wait for another process that has it. */
 	look<T>(task: Task<T>, { jobs = [] }: { jobs?: readonly number[] } = {}): Promise<T> {
 		return this.run(task, { jobs, intent: "look", reads: true });
+	}
+
+	lookPlain<T>(task: (tx: Tx) => T): Promise<T> {
+		return this.look((tx) => answer(task(tx)));
 	}
 
 	/** Runs a task in a transaction of its own and rolls it back. */

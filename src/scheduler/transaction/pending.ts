@@ -4,6 +4,12 @@ import type { Intent, Op } from "../../contracts/store.ts";
 import type { Tx } from "./tx.ts";
 
 export type Task<T> = (tx: Tx) => Op<T>;
+
+/** The operation of a task that needs no read: its answer is known at once. */
+export function* answer<T>(value: T): Op<T> {
+	yield* [];
+	return value;
+}
 export type Pending = {
 	task: Task<unknown>;
 	by: string | undefined;

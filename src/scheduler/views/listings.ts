@@ -72,10 +72,7 @@ export function* artifacts(): Op<ArtifactView[]> {
 		.sort(by("artifact"));
 }
 
-export function* lastEvent(tx: Tx): Op<number> {
-	yield* [];
-	return tx.memory.meta("ids")?.seq ?? 0;
-}
+export const lastEvent = (tx: Tx): number => tx.memory.meta("ids")?.seq ?? 0;
 
 const by =
 	<K extends string>(key: K) =>
