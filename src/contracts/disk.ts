@@ -37,6 +37,3 @@ export interface Disk {
 	 */
 	watch(folder: string, onWrite: (name: string) => void, onEnd: () => void): (() => void) | null;
 }
-
-/** The message of an error. */
-export const troubleOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,8 +1,7 @@
 // Claims runs from the scheduler, at most one claim at a time, and hands them over to be started.
 
-import { troubleOf } from "../contracts/disk.ts";
 import type { Claimed, ClaimOptions, PlanReport } from "../contracts/scheduler.ts";
-import { SluiceError } from "../core/errors.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import { ABANDONED, PASS_MS } from "../core/time/pass-limit.ts";
 import type { SupervisorDeps } from "./context.ts";
 
@@ -72,7 +71,7 @@ export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begi
 		} catch (error) {
 			over();
 			if (!isOpen) return;
-			log.error("claiming failed; it is tried again", { error: troubleOf(error) });
+			log.error("claiming failed; it is tried again", { error: messageOf(error) });
 			host.after(CLAIM_RETRY_MS, request);
 			return;
 		}

@@ -1,7 +1,7 @@
 // Freezes runs: SIGSTOP to all their processes, SIGCONT later. A file in the run's folder says so to the next daemon.
 
-import { troubleOf } from "../contracts/disk.ts";
 import type { PauseScope } from "../contracts/scheduler.ts";
+import { messageOf } from "../core/errors.ts";
 import { expectStart, type SupervisorContext } from "./context.ts";
 import { isIn, type LiveRun } from "./run.ts";
 
@@ -19,7 +19,7 @@ export function freeze(context: SupervisorContext, scope: PauseScope): void {
 		try {
 			context.disk.write(`${run.dir}/frozen`, "");
 		} catch (error) {
-			context.log.warn("a frozen run could not be noted", { run: run.id, error: troubleOf(error) });
+			context.log.warn("a frozen run could not be noted", { run: run.id, error: messageOf(error) });
 		}
 	}
 	hold(context, runs);

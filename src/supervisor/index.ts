@@ -7,9 +7,9 @@
 //   reconciling.ts   every few seconds: processes against assigned runs
 //   end/             its program is gone: clearing, judging, reporting
 
-import { troubleOf } from "../contracts/disk.ts";
 import type { CallerProcess } from "../contracts/processes.ts";
 import type { Claimed, PauseScope, PlanReport } from "../contracts/scheduler.ts";
+import { messageOf } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
 import type { RunVerdict } from "../core/runs/verdict.ts";
 import type { Segment } from "../core/text/output-order.ts";
@@ -84,7 +84,7 @@ const DRAIN_ASK_MS = 1_000;
 export function createSupervisor(parts: SupervisorDeps): Supervisor {
 	const { scheduler, processes, host, log } = parts;
 	/** Logs a bug in the supervisor and goes on: runs continue behind their shims, and the next scan may recover. */
-	const fault = (error: unknown) => log.error("the supervisor failed", { error: troubleOf(error), stack: (error as Error)?.stack });
+	const fault = (error: unknown) => log.error("the supervisor failed", { error: messageOf(error), stack: (error as Error)?.stack });
 	const guarded = (act: () => void) => {
 		try {
 			act();
@@ -112,7 +112,7 @@ export function createSupervisor(parts: SupervisorDeps): Supervisor {
 
 	function tidyUp(): void {
 		if (context.closed) return;
-		dropOldFolders(context).catch((error) => log.warn("old run folders could not be looked for", { error: troubleOf(error) }));
+		dropOldFolders(context).catch((error) => log.warn("old run folders could not be looked for", { error: messageOf(error) }));
 		cancelRetention = host.after(RETENTION_MS, tidyUp);
 	}
 

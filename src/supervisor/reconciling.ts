@@ -1,8 +1,7 @@
 // Matches this host's processes with the runs assigned to it: at start, and every few seconds afterwards. Crash recovery has no path of its own.
 
-import { troubleOf } from "../contracts/disk.ts";
 import type { Claimed } from "../contracts/scheduler.ts";
-import { never } from "../core/errors.ts";
+import { messageOf, never } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
 import { type AssignedRun, type Duty, type FoundRun, reconcile } from "../core/reconcile.ts";
 import { agentOf, enlistAgent, recordIn } from "./agent.ts";
@@ -128,7 +127,7 @@ function descriptionOf(context: SupervisorContext, run: LiveRun): { token?: unkn
 		const found: unknown = JSON.parse(context.disk.read(`${run.dir}/run.json`) ?? "{}");
 		return typeof found === "object" && found !== null ? found : {};
 	} catch (error) {
-		context.log.warn("run.json cannot be read: the run's own calls will be refused", { run: run.id, error: troubleOf(error) });
+		context.log.warn("run.json cannot be read: the run's own calls will be refused", { run: run.id, error: messageOf(error) });
 		return {};
 	}
 }

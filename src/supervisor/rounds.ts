@@ -1,7 +1,7 @@
 // The supervisor's beat: does everything that is due for the live runs, and says when the next thing is. Every few seconds it scans all runs, because
 // notifications are only hints and may get lost, and less often it matches processes with the assigned runs.
 
-import { troubleOf } from "../contracts/disk.ts";
+import { messageOf } from "../core/errors.ts";
 import { checkClocks, listen } from "./clocks.ts";
 import { expectStart, isOvertaken, type SupervisorContext } from "./context.ts";
 import { see } from "./end/end.ts";
@@ -73,7 +73,7 @@ export function createRounds(context: SupervisorContext, fault: (error: unknown)
 		reconcileAt = now + RECONCILE_MS;
 		isReconciling = true;
 		reconcileRuns(context, "ours alone")
-			.catch((error) => context.log.warn("what is assigned could not be asked for", { error: troubleOf(error) }))
+			.catch((error) => context.log.warn("what is assigned could not be asked for", { error: messageOf(error) }))
 			.finally(() => {
 				isReconciling = false;
 				if (live.size > 0) scanSoon();

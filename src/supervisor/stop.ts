@@ -6,7 +6,7 @@
 //   2      SIGKILL                  –
 //   …      the last rung again, every half second
 
-import { troubleOf } from "../contracts/disk.ts";
+import { messageOf } from "../core/errors.ts";
 import type { StopKind } from "../core/job.ts";
 import { isOvertaken, type SupervisorContext } from "./context.ts";
 import { isOver, neverStarted, see } from "./end/end.ts";
@@ -30,7 +30,7 @@ export async function askStop(context: SupervisorContext, run: LiveRun, kind: St
 	} catch (error) {
 		if (isOvertaken(error)) abandon(context, run);
 		else {
-			context.log.error("a stop could not be recorded; it is tried again", { run: run.id, error: troubleOf(error) });
+			context.log.error("a stop could not be recorded; it is tried again", { run: run.id, error: messageOf(error) });
 			context.alarm.at(context.clock.monotonic() + RETRY_MS);
 		}
 	} finally {
@@ -85,7 +85,7 @@ function keepFromStarting(context: SupervisorContext, run: LiveRun, now: number)
 			return Number.POSITIVE_INFINITY;
 		}
 	} catch (error) {
-		context.log.warn("a run that is to be stopped before it starts has to be waited for", { run: run.id, error: troubleOf(error) });
+		context.log.warn("a run that is to be stopped before it starts has to be waited for", { run: run.id, error: messageOf(error) });
 	}
 	if (stop) stop.nextAt = now + LOOK_MS;
 	return now + LOOK_MS;

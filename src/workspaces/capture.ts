@@ -2,8 +2,7 @@
 // changed.
 
 import { copyFileSync, existsSync, realpathSync } from "node:fs";
-import { troubleOf } from "../contracts/disk.ts";
-import { SluiceError } from "../core/errors.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import { isInside } from "../core/trust/path.ts";
 import type { WorkspaceContext } from "./context.ts";
 import { stageAll } from "./merging/staging.ts";
@@ -31,7 +30,7 @@ export async function captureDiff(context: CaptureParts, folder: string, whose: 
 		.ask(folder, ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index"])
 		.then((said) => said.split("\n"))
 		.catch((error) => {
-			throw refuse(`${folder} has no working tree of git: ${troubleOf(error)}`, "go to a checkout, or name one with --cwd");
+			throw refuse(`${folder} has no working tree of git: ${messageOf(error)}`, "go to a checkout, or name one with --cwd");
 		});
 	const name = `${context.runs}/capture-${context.clock.now()}-${++count}`;
 	const [index, into] = [`${name}.index`, `${name}.patch`];
@@ -48,7 +47,7 @@ export async function captureDiff(context: CaptureParts, folder: string, whose: 
 	} catch (error) {
 		if (error instanceof SluiceError) throw error;
 		if (error instanceof TypeError) throw refuse(`the diff of ${top} has text that is not UTF-8`, "commit it to a branch instead");
-		throw refuse(`the diff of ${top} cannot be made: ${troubleOf(error)}`, "does it have a commit?");
+		throw refuse(`the diff of ${top} cannot be made: ${messageOf(error)}`, "does it have a commit?");
 	} finally {
 		for (const path of [index, `${index}.lock`, into]) disk.remove(path);
 	}

@@ -10,8 +10,8 @@
 //   moved                   has commits of its own, or is checked out              stays
 //   deleted                 where origin's was                                     is deleted
 
-import { troubleOf } from "../contracts/disk.ts";
 import { currentBranch, type Git, GitError, isAncestor, isCommit, localRef } from "../contracts/git.ts";
+import { messageOf } from "../core/errors.ts";
 import { withoutCredentials } from "../core/text/repo-url.ts";
 import { isInside } from "../core/trust/path.ts";
 import type { Repo, WorkspaceDeps } from "./context.ts";
@@ -71,7 +71,7 @@ async function bring(tools: Tools, repo: Repo): Promise<void> {
 			await update(tools, repo, repo.path);
 		}
 	} catch (error) {
-		const what = error instanceof GitError ? error.message : troubleOf(error);
+		const what = error instanceof GitError ? error.message : messageOf(error);
 		throw new GitError(
 			`repo ${repo.name} cannot be fetched from ${withoutCredentials(repo.url ?? "")}: ${withoutCredentials(what)}`,
 			null,

@@ -1,8 +1,7 @@
 // Diffs for people: what a job has changed, and what a branch has that its base does not have.
 
-import { troubleOf } from "../contracts/disk.ts";
 import { currentBranch, headOf, limited } from "../contracts/git.ts";
-import { SluiceError } from "../core/errors.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { NO_PATCH, patchOf } from "./leaving.ts";
 import { recordOf, worktreeOf } from "./record.ts";
@@ -47,7 +46,7 @@ async function diffOf(
 		const into = `${path}.diff-${look}`;
 		try {
 			await patchOf(context, { path, from: record.base_commit, index: `${into}-index`, into, untouched: false }).catch((error) => {
-				throw noDiff(job, troubleOf(error));
+				throw noDiff(job, messageOf(error));
 			});
 			return { patch: readPatch(context, into) ?? "", from: "worktree" };
 		} finally {

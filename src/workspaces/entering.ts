@@ -1,9 +1,8 @@
 // Gives a run its worktree: made or taken up again, brought up to date, with variables and words about what happened in it before.
 
-import { troubleOf } from "../contracts/disk.ts";
 import type { Claimed } from "../contracts/scheduler.ts";
 import type { EnteredWorkspace } from "../contracts/workspace.ts";
-import { SluiceError } from "../core/errors.ts";
+import { messageOf, SluiceError } from "../core/errors.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { runHook, variablesOf } from "./hooks.ts";
 import type { Makers } from "./makers.ts";
@@ -32,7 +31,7 @@ export async function enterWorktree(
 			verify: repo.verify,
 		};
 	} catch (error) {
-		const refused = `no worktree in repo ${repo.name}: ${troubleOf(error)}`;
+		const refused = `no worktree in repo ${repo.name}: ${messageOf(error)}`;
 		return error instanceof SluiceError && error.field === "job" ? { refused, fault: "job" } : { refused };
 	}
 }
@@ -43,7 +42,7 @@ async function bringUpToDate(context: WorkspaceContext, repo: Repo, job: number)
 		await context.freshen(repo);
 	} catch (error) {
 		if (readRecord(context, repo.name, job)?.state !== "ready") throw error;
-		context.log.warn("a run goes on with what was fetched before", { job, error: troubleOf(error) });
+		context.log.warn("a run goes on with what was fetched before", { job, error: messageOf(error) });
 	}
 }
 

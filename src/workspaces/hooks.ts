@@ -1,10 +1,10 @@
 // A repo's hooks around its worktrees: run as argv without a shell, in the worktree, with a timeout, their output logged in the run's folder.
 
 import { lstatSync } from "node:fs";
-import { troubleOf } from "../contracts/disk.ts";
 import { GitError } from "../contracts/git.ts";
 import { faultOf } from "../contracts/program.ts";
 import type { Hook } from "../contracts/workspace.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Repo, WorkspaceDeps } from "./context.ts";
 import { workMark } from "./orphans.ts";
 import { type WorktreeRecord, worktreeOf } from "./record.ts";
@@ -20,7 +20,7 @@ export async function runHook(
 	const argv = repo.hooks[hook];
 	if (argv.length === 0) return null;
 	const cwd = worktreeOf(parts, record.repo, record.job);
-	const wrong = await restorePointer(parts, cwd).then(() => null, troubleOf);
+	const wrong = await restorePointer(parts, cwd).then(() => null, messageOf);
 	if (wrong !== null) return `hook ${hook} was not run: ${wrong}`;
 	const end = await parts.run(argv, {
 		cwd,

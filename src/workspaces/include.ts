@@ -2,7 +2,7 @@
 
 import { constants, copyFileSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { troubleOf } from "../contracts/disk.ts";
+import { messageOf } from "../core/errors.ts";
 import { isInside } from "../core/trust/path.ts";
 import type { Repo, WorkspaceDeps } from "./context.ts";
 
@@ -23,7 +23,7 @@ export async function includeFiles(parts: WorkspaceDeps, repo: Repo, worktree: s
 		try {
 			if (copyInside(repo.path, worktree, path)) copied++;
 		} catch (error) {
-			parts.log.warn("a file could not be copied into a worktree", { repo: repo.name, path, error: troubleOf(error) });
+			parts.log.warn("a file could not be copied into a worktree", { repo: repo.name, path, error: messageOf(error) });
 		}
 	}
 	return copied;

@@ -1,7 +1,7 @@
 // Workspaces of jobs with a repo: a worktree each, the merge of its work, and its removal. The interface for the daemon and the supervisor.
 
-import { troubleOf } from "../contracts/disk.ts";
 import type { PruneReport, Workspaces, WorktreeView } from "../contracts/workspace.ts";
+import { messageOf } from "../core/errors.ts";
 import { captureDiff } from "./capture.ts";
 import { createClones } from "./clones.ts";
 import { createKeyedMutex, type WorkspaceContext, type WorkspaceDeps } from "./context.ts";
@@ -51,7 +51,7 @@ export function createWork(parts: WorkspaceDeps): Work {
 
 	function tidy(): void {
 		prune(context, { what: "long over", act: "remove" }).catch((error) =>
-			context.log.warn("old worktrees could not be looked for", { error: troubleOf(error) }),
+			context.log.warn("old worktrees could not be looked for", { error: messageOf(error) }),
 		);
 		cancelTidy = context.host.after(TIDY_MS, tidy);
 	}
@@ -76,7 +76,7 @@ export function createWork(parts: WorkspaceDeps): Work {
 				return await leaveWorktree(context, repo, record, dir, ending);
 			} catch (error) {
 				if (ending.exit_kind !== "completed") return ending;
-				return { ...ending, exit_kind: "failed", message: `its worktree cannot be read: ${troubleOf(error)}`.slice(0, 1000) };
+				return { ...ending, exit_kind: "failed", message: `its worktree cannot be read: ${messageOf(error)}`.slice(0, 1000) };
 			}
 		},
 		start() {
@@ -89,7 +89,7 @@ export function createWork(parts: WorkspaceDeps): Work {
 		},
 		async freshen(name) {
 			const repo = context.repo(name);
-			if (repo) await context.freshen(repo).catch((error) => context.log.warn(troubleOf(error)));
+			if (repo) await context.freshen(repo).catch((error) => context.log.warn(messageOf(error)));
 		},
 		stir: (repo) => merges.stir(repo),
 		stuckMerges: () => merges.stuck(),
@@ -115,7 +115,7 @@ async function placeOf(context: WorkspaceContext, job: number): Promise<Worktree
 	const view = viewOf(context, record);
 	if (view.there && record.state === "ready")
 		await restorePointer(context, view.path).catch((error) =>
-			context.log.warn("a worktree's .git cannot be put back", { job, error: troubleOf(error) }),
+			context.log.warn("a worktree's .git cannot be put back", { job, error: messageOf(error) }),
 		);
 	return view;
 }

@@ -1,8 +1,8 @@
 // After a run: the hook after_run, the commit of what a successful run left uncommitted, and the patch of what the run changed.
 
-import { troubleOf } from "../contracts/disk.ts";
 import { currentBranch } from "../contracts/git.ts";
 import type { RunEnd } from "../contracts/scheduler.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { runHook } from "./hooks.ts";
 import { STATUS, stageAll } from "./merging/staging.ts";
@@ -27,13 +27,13 @@ export async function leaveWorktree(
 	if (fault !== null) context.log.warn(fault, { job: record.job, repo: record.repo });
 	let counts = ending;
 	if (ending.exit_kind === "completed") {
-		const wrong = await collect(context, record, path).catch(troubleOf);
+		const wrong = await collect(context, record, path).catch(messageOf);
 		if (wrong !== null) counts = { ...ending, exit_kind: "failed", message: wrong.slice(0, 1000) };
 		context.step?.("run-committed", record.job);
 	}
 	await writePatch(context, record, path, dir).catch((error) => {
-		context.log.warn("output.patch could not be written", { job: record.job, error: troubleOf(error) });
-		context.disk.write(`${dir}/${NO_PATCH}`, troubleOf(error).slice(0, 1000));
+		context.log.warn("output.patch could not be written", { job: record.job, error: messageOf(error) });
+		context.disk.write(`${dir}/${NO_PATCH}`, messageOf(error).slice(0, 1000));
 	});
 	return counts;
 }

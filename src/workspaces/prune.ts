@@ -1,8 +1,7 @@
 // Pruning: removes worktrees of ended jobs, automatically after the retention time or on request. The report gives a reason for each worktree that stays.
 
-import { troubleOf } from "../contracts/disk.ts";
 import type { PruneReport } from "../contracts/workspace.ts";
-import { codeOf } from "../core/errors.ts";
+import { codeOf, messageOf } from "../core/errors.ts";
 import { isTerminal } from "../core/job.ts";
 import type { WorkspaceContext } from "./context.ts";
 import { STATUS } from "./merging/staging.ts";
@@ -26,7 +25,7 @@ export async function prune(context: WorkspaceContext, { what, act }: Which): Pr
 				else report.kept.push({ job, path, why: stays });
 			}
 		} catch (error) {
-			report.kept.push({ job, path, why: troubleOf(error) });
+			report.kept.push({ job, path, why: messageOf(error) });
 		}
 		await context.host.turn();
 	}

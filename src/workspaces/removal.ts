@@ -8,8 +8,8 @@
 //   5. clean the folder, then `git worktree remove` without force
 //   6. delete the branch if Sluice named it and it is merged; keep it otherwise
 
-import { troubleOf } from "../contracts/disk.ts";
 import { GitError, headOf, isAncestor, isCommit, localRef } from "../contracts/git.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { replacedGit, restorePointer, runHook } from "./hooks.ts";
 import { STATUS, stageAll } from "./merging/staging.ts";
@@ -47,7 +47,7 @@ export async function removeWorktree(context: WorkspaceContext, repo: Repo | nul
 		context.step?.("removal-done", record.job);
 		return { rescued, why: null };
 	} catch (error) {
-		return { rescued, why: troubleOf(error) };
+		return { rescued, why: messageOf(error) };
 	}
 }
 

@@ -3,6 +3,7 @@
 import type { Clock, Host } from "../../contracts/host.ts";
 import type { Claimed, Worker } from "../../contracts/scheduler.ts";
 import type { Config } from "../../core/config.ts";
+import { messageOf } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { beforeClaim, type Claimer, claim } from "../operations/claim.ts";
 import { extend, finish } from "../operations/finish.ts";
@@ -33,7 +34,7 @@ export function startWorker(
 			await fn(claimed);
 			exit = { exit_kind: "completed", exit_code: 0 };
 		} catch (error) {
-			exit = { exit_kind: "failed", exit_code: 1, message: error instanceof Error ? error.message : String(error) };
+			exit = { exit_kind: "failed", exit_code: 1, message: messageOf(error) };
 		}
 		live.delete(job.id);
 		// Do not await the end before asking for the next claim: both then share one transaction.

@@ -1,6 +1,7 @@
 // Probes facts through the host: which facts are requested, which are watched, and which answers still count when they arrive.
 
 import type { Facts, Host } from "../../contracts/host.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { EventRow } from "../../core/event.ts";
 import { always, type ProbedFacts, patchKey, record } from "../operations/observe.ts";
 import type { Engine } from "../transaction/group-commit.ts";
@@ -28,7 +29,7 @@ export function createFactProber(host: Host, engine: Engine) {
 		try {
 			return await host.probe(keys);
 		} catch (error) {
-			const message = error instanceof Error ? error.message : String(error);
+			const message = messageOf(error);
 			return Object.fromEntries(keys.map((key) => [key, { error: message }]));
 		}
 	}

@@ -2,6 +2,7 @@
 // as a table `e` with a column `value`.
 
 import type { RecordKind, Replies, StoreRead } from "../../contracts/store.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { EventKind, EventRow } from "../../core/event.ts";
 import type { Job, JobSpec, Policy, Status } from "../../core/job.ts";
 import type { Parked } from "../../core/parked.ts";
@@ -57,7 +58,7 @@ function job(row: StoredJob): Job {
 		return unpack(row);
 	} catch (error) {
 		const [, id, line, bucket, status, lane] = row;
-		const broken = error instanceof Error ? error.message : String(error);
+		const broken = messageOf(error);
 		return {
 			id,
 			status,
@@ -81,7 +82,7 @@ function spec([id, body]: readonly [number, string]): [number, JobSpec] {
 		if (typeof found === "object" && found !== null && !Array.isArray(found)) return [id, found];
 		throw new Error("its spec is not a document");
 	} catch (error) {
-		return [id, { version: 1, enqueued_at: 0, broken: error instanceof Error ? error.message : String(error) }];
+		return [id, { version: 1, enqueued_at: 0, broken: messageOf(error) }];
 	}
 }
 const first = ([id]: readonly [number]) => id;
@@ -92,7 +93,7 @@ function event([seq, at, kind, job, by, data]: StoredEvent): EventRow {
 	try {
 		parsed = JSON.parse(data);
 	} catch (error) {
-		parsed = { unreadable: error instanceof Error ? error.message : String(error) };
+		parsed = { unreadable: messageOf(error) };
 	}
 	return { seq, at, kind, job, by, data: parsed } as EventRow;
 }

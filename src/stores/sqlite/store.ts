@@ -2,7 +2,7 @@
 
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { Busy, type Changes, type Store, type StoreRead } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { messageOf, SluiceError } from "../../core/errors.ts";
 import type { StoreMark } from "../../core/trust/store-loss.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { query, reply } from "../sql/reads.ts";
@@ -290,7 +290,7 @@ const isLocked = (error: unknown): boolean => error instanceof Error && /locked|
 
 export function storeError(error: unknown, path: string): Error {
 	if (error instanceof SluiceError) return error;
-	const message = error instanceof Error ? error.message : String(error);
+	const message = messageOf(error);
 	for (const [pattern, what, hint] of HINTS)
 		if (pattern.test(message)) return new SluiceError("store", `${path}: ${what} (${message})`, { hint, cause: error });
 	return error instanceof Error ? error : new Error(message);

@@ -12,7 +12,6 @@
 //   waited for a limit   rate_limited    until, retry_after; it was stopped because it waited
 //   session is gone      lost            costs no retry: the next run starts afresh
 
-import { troubleOf } from "../../contracts/disk.ts";
 import type { RunEnd } from "../../contracts/scheduler.ts";
 import { hingesOnChange, type RunFindings } from "../../core/agents/closing.ts";
 import { isBrokenOff } from "../../core/agents/continuing.ts";
@@ -23,6 +22,7 @@ import { NOTHING, type Used } from "../../core/agents/stream/happening.ts";
 import { countIn } from "../../core/agents/stream/json.ts";
 import { notUnderstoodWords, type Program } from "../../core/agents/stream/not-understood.ts";
 import type { Reading } from "../../core/agents/stream/reading.ts";
+import { messageOf } from "../../core/errors.ts";
 import { lastLine, oneLine, storable } from "../../core/input/storable.ts";
 import { type AgentRun, judgeRun, readAll } from "../agent.ts";
 import type { SupervisorContext } from "../context.ts";
@@ -69,7 +69,7 @@ export async function concluded(context: SupervisorContext, run: LiveRun, seen: 
 		return goesOn ? { ...ending, goes_on: true } : ending;
 	} catch (error) {
 		// The output cannot be read: judge the run by its exit.
-		context.log.error("an agent's output could not be judged", { run: run.id, error: troubleOf(error) });
+		context.log.error("an agent's output could not be judged", { run: run.id, error: messageOf(error) });
 		return plain;
 	}
 }

@@ -1,7 +1,7 @@
 // The end of a run: detected, reported to the scheduler until the report is durable, written to the run's folder.
 
-import { troubleOf } from "../../contracts/disk.ts";
 import type { RunEnd } from "../../contracts/scheduler.ts";
+import { messageOf } from "../../core/errors.ts";
 import { lastLine, oneLine } from "../../core/input/storable.ts";
 import type { ExitKind } from "../../core/job.ts";
 import { withVerdict } from "../../core/runs/verdict.ts";
@@ -110,7 +110,7 @@ function leave(context: SupervisorContext, run: LiveRun, seen: Over, judged: Run
 		.then((counts) => {
 			if (!context.closed) report(context, run, counts);
 		})
-		.catch((error) => context.log.error("a run's end could not be reported", { run: run.id, error: troubleOf(error) }));
+		.catch((error) => context.log.error("a run's end could not be reported", { run: run.id, error: messageOf(error) }));
 }
 
 /** Reports a run that could not be started. `fault`: the job's own, so that the repo's breaker does not hold other jobs back. */
@@ -197,7 +197,7 @@ function unrecorded(context: SupervisorContext, run: LiveRun, error: unknown): v
 	const { exit_kind, fault } = stage.end;
 	if (code === "invalid" || code === "limit")
 		stage.end = { job: run.job, token: run.token, exit_kind, ...(fault === undefined ? {} : { fault }) };
-	context.log.error("the end of a run could not be recorded; it is tried again", { run: run.id, error: troubleOf(error) });
+	context.log.error("the end of a run could not be recorded; it is tried again", { run: run.id, error: messageOf(error) });
 	stage.retryMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, stage.retryMs * 2));
 	context.host.after(stage.retryMs, () => {
 		if (context.closed) return;
@@ -227,7 +227,7 @@ export function writeOutcome(context: SupervisorContext, run: LiveRun, ending: R
 	try {
 		context.disk.replace(`${run.dir}/outcome.json`, `${JSON.stringify(outcome)}\n`);
 	} catch (error) {
-		context.log.warn("outcome.json could not be written", { run: run.id, error: troubleOf(error) });
+		context.log.warn("outcome.json could not be written", { run: run.id, error: messageOf(error) });
 	}
 	context.step?.("outcome-written", run.id);
 }

@@ -1,6 +1,6 @@
 // Reports to the scheduler what a run left in `said.json` while the daemon was down, before the supervisor judges the end of the run.
 
-import { troubleOf } from "../../contracts/disk.ts";
+import { messageOf } from "../../core/errors.ts";
 import { LEFT_WORDS_FILE, type LeftWords, MAX_LEFT_WORDS_BYTES, readLeftWords } from "../../core/runs/left-words.ts";
 import { isOvertaken, type SupervisorContext } from "../context.ts";
 import type { LiveRun } from "../run.ts";
@@ -16,7 +16,7 @@ export function leftWordsOf(context: SupervisorContext, run: LiveRun): LeftWords
 		if (size > MAX_LEFT_WORDS_BYTES) throw new Error(`it has ${size} bytes; the limit is ${MAX_LEFT_WORDS_BYTES}`);
 		return readLeftWords(context.disk.read(path) ?? "{}");
 	} catch (error) {
-		context.log.warn("said.json of a run cannot be read: what it says is ignored", { run: run.id, error: troubleOf(error) });
+		context.log.warn("said.json of a run cannot be read: what it says is ignored", { run: run.id, error: messageOf(error) });
 		return null;
 	}
 }
@@ -33,7 +33,7 @@ export async function handOverWords(context: SupervisorContext, run: LiveRun, { 
 			const { code } = error as { code?: unknown };
 			// Overtaken: the run's end will be discarded as well. Closed: the next daemon reads the file again.
 			if (context.closed || code === "closed" || isOvertaken(error)) return;
-			context.log.error("what a run left in said.json could not be recorded", { run: run.id, error: troubleOf(error) });
+			context.log.error("what a run left in said.json could not be recorded", { run: run.id, error: messageOf(error) });
 			if (code === "invalid" || code === "limit") return;
 		}
 		await new Promise<void>((resolve) => void context.host.after(RETRY_MS, resolve));

@@ -1,6 +1,6 @@
 // Limits the size of a run's logs.
 
-import { troubleOf } from "../../contracts/disk.ts";
+import { messageOf } from "../../core/errors.ts";
 import { STREAMS } from "../../core/text/output-order.ts";
 import { moveOn } from "../agent.ts";
 import type { SupervisorContext } from "../context.ts";
@@ -64,7 +64,7 @@ export function boundLogs(context: SupervisorContext, run: LiveRun): void {
 			if (!run.logsCut.has(stream)) context.log.warn("a log is over max_log", { run: run.id, stream, size, max });
 			run.logsCut.add(stream);
 		} catch (error) {
-			context.log.warn("a log could not be cut", { run: run.id, stream, error: troubleOf(error) });
+			context.log.warn("a log could not be cut", { run: run.id, stream, error: messageOf(error) });
 		}
 	}
 }

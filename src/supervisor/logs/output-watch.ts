@@ -5,9 +5,10 @@
 //              end
 //   sampling   no notifications; the sizes are read at intervals             watching: the pause is over, and watching is possible and worth it
 
-import { type Disk, troubleOf } from "../../contracts/disk.ts";
+import type { Disk } from "../../contracts/disk.ts";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
+import { messageOf } from "../../core/errors.ts";
 import { type OneStream, type Sizes, STREAMS } from "../../core/text/output-order.ts";
 import { noteBurst, type OrderFile, sizesIn } from "./order-file.ts";
 
@@ -138,4 +139,4 @@ export class OutputWatch {
 }
 
 export const unnoted = (log: Log, dir: string, error: unknown): void =>
-	log.debug("the order of a run's output could not be noted", { dir, error: troubleOf(error) });
+	log.debug("the order of a run's output could not be noted", { dir, error: messageOf(error) });

@@ -1,6 +1,6 @@
 // Removes run folders of jobs that ended long ago, and of jobs that the scheduler has forgotten.
 
-import { troubleOf } from "../../contracts/disk.ts";
+import { messageOf } from "../../core/errors.ts";
 import { isTerminal } from "../../core/job.ts";
 import type { SupervisorContext } from "../context.ts";
 
@@ -26,7 +26,7 @@ export async function dropOldFolders(context: SupervisorContext): Promise<number
 			disk.remove(dir);
 			dropped++;
 		} catch (error) {
-			context.log.warn("an old run folder could not be removed", { job: name, error: troubleOf(error) });
+			context.log.warn("an old run folder could not be removed", { job: name, error: messageOf(error) });
 		}
 	}
 	if (dropped > 0) context.log.info("old run folders removed", { jobs: dropped });
@@ -48,7 +48,7 @@ export async function dropForgotten(context: SupervisorContext, before: number):
 				disk.remove(`${runs}/${name}`);
 				dropped++;
 			} catch (error) {
-				context.log.warn("a run folder could not be removed", { job: name, error: troubleOf(error) });
+				context.log.warn("a run folder could not be removed", { job: name, error: messageOf(error) });
 			}
 		}
 		await host.turn();

@@ -1,10 +1,9 @@
 // Starts a run: first its folder, then the launcher. The claim is durable, so the next pass can go on after a crash at any point here: without a start
 // marker, the same attempt may be started.
 
-import { troubleOf } from "../../contracts/disk.ts";
 import type { Claimed, ResultView } from "../../contracts/scheduler.ts";
 import type { EnteredWorkspace } from "../../contracts/workspace.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { messageOf, SluiceError } from "../../core/errors.ts";
 import { placesIn } from "../../core/recipes/after-result.ts";
 import { agentOf, enlistAgent, recordOf } from "../agent.ts";
 import { expectStart, isOvertaken, type SupervisorContext } from "../context.ts";
@@ -35,13 +34,13 @@ export function startRun(
 	try {
 		if (context.disk.makeFolder(run.dir) === "there" && earlier === null) setAside(context, run);
 	} catch (error) {
-		launchFailed(context, run, `the run's folder could not be made: ${troubleOf(error)}`);
+		launchFailed(context, run, `the run's folder could not be made: ${messageOf(error)}`);
 		return run;
 	}
 	const ours = { socket: context.socket, home: context.home ?? null, tag: context.secret(TAG_BYTES) };
 	const given = { run: run.id, dir: run.dir, token: run.secret, ...ours };
 	prepareAndLaunch(context, run, claimed, given).catch((error) =>
-		context.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }),
+		context.log.error("a run could not be started", { run: run.id, error: messageOf(error) }),
 	);
 	return run;
 }
@@ -110,10 +109,10 @@ async function resultsFor(context: SupervisorContext, run: LiveRun): Promise<{ v
 	try {
 		return await stepOf(context, run, context.scheduler.takeResults(run));
 	} catch (error) {
-		context.log.error("the results that a prompt asks for could not be read", { run: run.id, error: troubleOf(error) });
+		context.log.error("the results that a prompt asks for could not be read", { run: run.id, error: messageOf(error) });
 		if (run.stage.is === "launching") run.stage.isPreparing = false;
 		if (!isOvertaken(error) && isLaunching(context, run))
-			launchFailed(context, run, `the results that its prompt asks for could not be read: ${troubleOf(error)}`);
+			launchFailed(context, run, `the results that its prompt asks for could not be read: ${messageOf(error)}`);
 		return null;
 	}
 }
@@ -123,7 +122,7 @@ function launch(context: SupervisorContext, run: LiveRun, claimed: Claimed, prep
 	try {
 		describe(context, run, claimed, prepared);
 	} catch (error) {
-		launchFailed(context, run, `the run's folder could not be written: ${troubleOf(error)}`);
+		launchFailed(context, run, `the run's folder could not be written: ${messageOf(error)}`);
 		return;
 	}
 	context.step?.("folder-made", run.id);
@@ -186,8 +185,8 @@ function notHandedOver(context: SupervisorContext, run: LiveRun, error: unknown)
 		// If this process cannot write the marker, the launcher cannot either.
 	}
 	if (started) see(context, run);
-	else if (error instanceof SluiceError && error.code === "invalid") launchFailed(context, run, troubleOf(error), "job");
-	else launchFailed(context, run, `it could not be handed to the launcher: ${troubleOf(error)}`);
+	else if (error instanceof SluiceError && error.code === "invalid") launchFailed(context, run, messageOf(error), "job");
+	else launchFailed(context, run, `it could not be handed to the launcher: ${messageOf(error)}`);
 }
 
 /**

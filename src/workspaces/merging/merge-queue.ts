@@ -1,7 +1,7 @@
 // The merge queue: one merge at a time for each repo and base branch, in the order in which the jobs ended. merge-step.ts does what is due for one job,
 // merge-times.ts says when it is looked at again. The next pass makes up for a missed hint.
 
-import { troubleOf } from "../../contracts/disk.ts";
+import { messageOf } from "../../core/errors.ts";
 import { isMergeStuck } from "../../core/job.ts";
 import { createKeyedMutex, type WorkspaceContext } from "../context.ts";
 import { allRecords, recordOf, type WorktreeRecord } from "../record.ts";
@@ -36,7 +36,7 @@ export function createMergeQueue(context: WorkspaceContext): MergeQueue {
 		if (closed || busy.has(record.job)) return;
 		asked.delete(record.job);
 		const task = line(`${record.root}\0${record.base_branch}`, () => attend(record.job)).catch((error) =>
-			log.error("the merge queue failed", { job: record.job, error: troubleOf(error) }),
+			log.error("the merge queue failed", { job: record.job, error: messageOf(error) }),
 		);
 		busy.set(record.job, task);
 		void task.then(() => {
@@ -67,7 +67,7 @@ export function createMergeQueue(context: WorkspaceContext): MergeQueue {
 		try {
 			for (const record of allRecords(context)) if (times.isDue(record.job)) enqueue(record);
 		} catch (error) {
-			log.warn("worktrees could not be looked at", { error: troubleOf(error) });
+			log.warn("worktrees could not be looked at", { error: messageOf(error) });
 		}
 		cancel = host.after(LOOK_MS, lookAtAll);
 	}

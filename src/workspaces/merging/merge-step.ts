@@ -8,11 +8,10 @@
 //   a follow-up is due                    asks for another run, whose prompt says what is in the way
 //   merged                                removes the worktree
 
-import { troubleOf } from "../../contracts/disk.ts";
 import { headOf, localRef } from "../../contracts/git.ts";
 import { faultOf } from "../../contracts/program.ts";
 import type { JobView } from "../../contracts/scheduler.ts";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
 import type { MergeReport, MergeStatus } from "../../core/job.ts";
 import type { Repo, WorkspaceContext } from "../context.ts";
 import { restorePointer, variablesOf } from "../hooks.ts";
@@ -192,7 +191,7 @@ async function followUp(context: WorkspaceContext, record: WorktreeRecord): Prom
 	try {
 		await context.scheduler.rerun(record.job, { by: "merge", reason: record.told?.message ?? "" });
 	} catch (error) {
-		context.log.warn("a follow-up run is not possible", { job: record.job, error: troubleOf(error) });
+		context.log.warn("a follow-up run is not possible", { job: record.job, error: messageOf(error) });
 		then = STUCK;
 	}
 	writeRecord(context, record);
@@ -208,7 +207,7 @@ async function clear(context: WorkspaceContext, repo: Repo | null, record: Workt
 
 /** The merge could not be tried: records the reason with the job. */
 async function postpone(context: WorkspaceContext, record: WorktreeRecord, job: JobView, error: unknown): Promise<NextLook> {
-	const message = troubleOf(error).slice(0, 1000);
+	const message = messageOf(error).slice(0, 1000);
 	context.log.warn("a merge could not be tried; it is tried again", { job: record.job, repo: record.repo, error: message });
 	if (job.merge_report?.message !== message) await report(context, record, "pending", { message });
 	return { next: "retry" };

@@ -9,9 +9,9 @@
 // A crash before 4 leaves nothing that matters. After a crash during 4, `settleMove` compares the note with the base.
 
 import { createHash } from "node:crypto";
-import { troubleOf } from "../../contracts/disk.ts";
 import { GitError, headOf, isAncestor, localRef } from "../../contracts/git.ts";
 import { faultOf } from "../../contracts/program.ts";
+import { messageOf } from "../../core/errors.ts";
 import { withoutCredentials } from "../../core/text/repo-url.ts";
 import { baseBusy, dropOldLock, moveCheckout, repairCheckout, untrackedIn } from "../base.ts";
 import type { Repo, WorkspaceContext } from "../context.ts";
@@ -266,7 +266,7 @@ async function move(
 		if (now !== from) return "again";
 		const files = error instanceof GitError ? untrackedIn(error.stderr) : [];
 		return files.length === 0
-			? { why: troubleOf(error) }
+			? { why: messageOf(error) }
 			: { why: `untracked files in ${path} would be overwritten: ${someOf(files)}`, files };
 	}
 }
