@@ -117,28 +117,30 @@ function lockRows(rows: LockRow[]): Replies["locks"] {
 	return found;
 }
 
-/** A read: its SQL, and how its rows become the reply. A reply states the columns that its SQL selects; no other place says what a row has. */
-type Read<Name extends StoreRead["read"]> = {
+/** A read: its SQL, and how its rows become the reply. The function for a row states the columns that its SQL selects; no other place says what a row has. */
+type Read<Name extends StoreRead["read"], Reply = Replies[Name]> = {
 	query: (request: Extract<StoreRead, { read: Name }>) => Query;
-	reply(rows: Row[]): Replies[Name];
+	reply(rows: Row[]): Reply;
 };
+type Params<Name extends StoreRead["read"]> = (request: Extract<StoreRead, { read: Name }>) => Query["params"];
+
+const rows = <Name extends StoreRead["read"], R extends Row, One>(
+	sql: string,
+	params: Params<Name>,
+	row: (row: R) => One,
+): Read<Name, One[]> => ({
+	query: (request) => ({ sql, params: params(request) }),
+	reply: (found: R[]) => found.map(row),
+});
+
+const EVENT = "SELECT seq, at, kind, job, by, data FROM event";
 
 const READS: { [Name in StoreRead["read"]]: Read<Name> } = {
-	jobs: {
-		query: (request) => ({ sql: `SELECT ${STORED.job} FROM job WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] }),
-		reply: (rows: StoredJob[]) => rows.map(job),
-	},
-	done: {
-		query: (request) => ({ sql: `SELECT ${STORED.done} FROM done WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] }),
-		reply: (rows: StoredJob[]) => rows.map(job),
-	},
-	specs: {
-		query: (request) => ({ sql: "SELECT id, body FROM spec WHERE id IN {ids}", params: [JSON.stringify(request.ids)] }),
-		reply: (rows: [number, string][]) => rows.map(spec),
-	},
+	jobs: rows(`SELECT ${STORED.job} FROM job WHERE id IN {ids}`, ({ ids }) => [JSON.stringify(ids)], job),
+	done: rows(`SELECT ${STORED.done} FROM done WHERE id IN {ids}`, ({ ids }) => [JSON.stringify(ids)], job),
+	specs: rows("SELECT id, body FROM spec WHERE id IN {ids}", ({ ids }) => [JSON.stringify(ids)], spec),
 	line: {
-		query: (request) => {
-			const { line, bucket, below, after, limit } = request;
+		query: ({ line, bucket, below, after, limit }) => {
 			if (below) return { sql: `${LINE} AND (rank, level) < (?, ?) ${IN_LINE}`, params: [line, bucket, below.rank, below.level, limit] };
 			if (after)
 				return {
@@ -147,183 +149,132 @@ const READS: { [Name in StoreRead["read"]]: Read<Name> } = {
 				};
 			return { sql: `${LINE} ${IN_LINE}`, params: [line, bucket, limit] };
 		},
-		reply: (rows: Head[]) => rows.map(head),
+		reply: (found: Head[]) => found.map(head),
 	},
 	ahead: {
-		query: (request) => {
-			const { bucket, rank, level, age_at, id, limit } = request;
-			return {
-				sql: `SELECT count(*) FROM (SELECT 1 FROM job WHERE line = '' AND bucket = ? AND rank = ? AND level = ? AND (age_at, id) < (?, ?) LIMIT ?) AS before_it`,
-				params: [bucket, rank, level, age_at, id, limit],
-			};
-		},
-		reply: (rows: [number][]) => rows[0]?.[0] ?? 0,
-	},
-	oldest: {
-		query: (request) => ({
-			sql: `SELECT ${HEAD} FROM job WHERE bucket = ? AND ready_at IS NOT NULL ORDER BY ready_at, id LIMIT ?`,
-			params: [request.bucket, request.limit],
+		query: ({ bucket, rank, level, age_at, id, limit }) => ({
+			sql: `SELECT count(*) FROM (SELECT 1 FROM job WHERE line = '' AND bucket = ? AND rank = ? AND level = ? AND (age_at, id) < (?, ?) LIMIT ?) AS before_it`,
+			params: [bucket, rank, level, age_at, id, limit],
 		}),
-		reply: (rows: Head[]) => rows.map(head),
+		reply: (found: [number][]) => found[0]?.[0] ?? 0,
 	},
-	tally: {
-		query: (request) => ({
-			sql: "SELECT status, count(*) FROM job WHERE lane = ? AND doc ->> 'kind' = ? GROUP BY status ORDER BY status",
-			params: [request.lane, request.kind],
-		}),
-		reply: (rows: [Status, number | string][]) => rows.map(([status, count]) => ({ status, count: Number(count) })),
-	},
-	buckets: {
-		query: (request) => ({
-			sql: `WITH RECURSIVE found (bucket) AS (
+	oldest: rows(
+		`SELECT ${HEAD} FROM job WHERE bucket = ? AND ready_at IS NOT NULL ORDER BY ready_at, id LIMIT ?`,
+		({ bucket, limit }) => [bucket, limit],
+		head,
+	),
+	tally: rows(
+		"SELECT status, count(*) FROM job WHERE lane = ? AND doc ->> 'kind' = ? GROUP BY status ORDER BY status",
+		({ lane, kind }) => [lane, kind],
+		([status, count]: [Status, number | string]) => ({ status, count: Number(count) }),
+	),
+	buckets: rows(
+		`WITH RECURSIVE found (bucket) AS (
 	SELECT min(bucket) FROM job WHERE line = ? AND ${WAITS}
 	UNION ALL SELECT (SELECT min(bucket) FROM job WHERE line = ? AND ${WAITS} AND bucket > found.bucket) FROM found WHERE found.bucket IS NOT NULL
 ) SELECT bucket FROM found WHERE bucket IS NOT NULL`,
-			params: [request.line, request.line],
+		({ line }) => [line, line],
+		first,
+	),
+	waiters: rows(
+		`SELECT ${HEAD}, line, bucket FROM job WHERE line IN {keys} AND ${WAITS} LIMIT ?`,
+		({ lines, limit }) => [JSON.stringify(lines), limit],
+		([id, rank, level, age_at, ready_at, line, bucket]: readonly [...Head, Parked, number]) => ({
+			line,
+			bucket,
+			head: { id, rank, level, age_at, ready_at },
 		}),
-		reply: (rows: [number][]) => rows.map(first),
-	},
-	waiters: {
-		query: (request) => ({
-			sql: `SELECT ${HEAD}, line, bucket FROM job WHERE line IN {keys} AND ${WAITS} LIMIT ?`,
-			params: [JSON.stringify(request.lines), request.limit],
-		}),
-		reply: (rows: (readonly [...Head, line: Parked, bucket: number])[]) =>
-			rows.map(([id, rank, level, age_at, ready_at, line, bucket]) => ({ line, bucket, head: { id, rank, level, age_at, ready_at } })),
-	},
-	due: {
-		query: (request) => ({ sql: "SELECT id FROM job WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", params: [request.now, request.limit] }),
-		reply: (rows: [number][]) => rows.map(first),
-	},
+	),
+	due: rows("SELECT id FROM job WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", ({ now, limit }) => [now, limit], first),
 	next_due: {
 		query: () => ({ sql: "SELECT min(due_at) FROM job WHERE due_at IS NOT NULL", params: [] }),
-		reply: (rows: [number | null][]) => rows[0]?.[0] ?? null,
+		reply: (found: [number | null][]) => found[0]?.[0] ?? null,
 	},
-	edges: {
-		query: (request) => ({
-			sql: "SELECT job, policy FROM edge WHERE pred = ? AND job > ? ORDER BY job LIMIT ?",
-			params: [request.pred, request.after, request.limit],
-		}),
-		reply: (rows: [number, Policy][]) => rows.map(([job, policy]) => ({ job, policy })),
-	},
-	fan: {
-		query: (request) => ({
-			sql: "SELECT pred, job, policy FROM edge WHERE pred IN {ids} ORDER BY pred, job LIMIT ?",
-			params: [JSON.stringify(request.preds), request.limit],
-		}),
-		reply: (rows: [number, number, Policy][]) => rows.map(([pred, job, policy]) => ({ pred, job, policy })),
-	},
-	preds: {
-		query: (request) => ({
-			sql: "SELECT pred, policy, seq FROM edge WHERE job = ? AND seq >= ? ORDER BY seq LIMIT ?",
-			params: [request.job, request.from, request.limit],
-		}),
-		reply: (rows: [number, Policy, number][]) => rows.map(([pred, policy, seq]) => ({ pred, policy, seq })),
-	},
-	preds_of: {
-		query: (request) => ({
-			sql: "SELECT job, pred, policy FROM edge WHERE job IN {ids} ORDER BY job, seq",
-			params: [JSON.stringify(request.jobs)],
-		}),
-		reply: (rows: [number, number, Policy][]) => rows.map(([job, pred, policy]) => ({ job, pred, policy })),
-	},
-	links: {
-		query: (request) => ({
-			sql: "SELECT job FROM link WHERE key = ? AND role = ? AND job > ? ORDER BY job LIMIT ?",
-			params: [request.key, request.role, request.after, request.limit],
-		}),
-		reply: (rows: [number][]) => rows.map(first),
-	},
+	edges: rows(
+		"SELECT job, policy FROM edge WHERE pred = ? AND job > ? ORDER BY job LIMIT ?",
+		({ pred, after, limit }) => [pred, after, limit],
+		([job, policy]: [number, Policy]) => ({ job, policy }),
+	),
+	fan: rows(
+		"SELECT pred, job, policy FROM edge WHERE pred IN {ids} ORDER BY pred, job LIMIT ?",
+		({ preds, limit }) => [JSON.stringify(preds), limit],
+		([pred, job, policy]: [number, number, Policy]) => ({ pred, job, policy }),
+	),
+	preds: rows(
+		"SELECT pred, policy, seq FROM edge WHERE job = ? AND seq >= ? ORDER BY seq LIMIT ?",
+		({ job, from, limit }) => [job, from, limit],
+		([pred, policy, seq]: [number, Policy, number]) => ({ pred, policy, seq }),
+	),
+	preds_of: rows(
+		"SELECT job, pred, policy FROM edge WHERE job IN {ids} ORDER BY job, seq",
+		({ jobs }) => [JSON.stringify(jobs)],
+		([job, pred, policy]: [number, number, Policy]) => ({ job, pred, policy }),
+	),
+	links: rows(
+		"SELECT job FROM link WHERE key = ? AND role = ? AND job > ? ORDER BY job LIMIT ?",
+		({ key, role, after, limit }) => [key, role, after, limit],
+		first,
+	),
 	locks: {
-		query: (request) => {
-			const keys = JSON.stringify(request.keys);
+		query: ({ keys: wanted, lines, limit }) => {
+			const keys = JSON.stringify(wanted);
 			return {
 				sql: `SELECT key, body, NULL, NULL FROM record WHERE kind = 'lock' AND key IN {keys}
 UNION ALL SELECT key, NULL, job, (SELECT line FROM job WHERE id = wants.job) FROM (SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?) AS wants
 UNION ALL SELECT e.value, NULL, 0, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM link WHERE link.key = e.value AND link.role = 'shares')
 UNION ALL SELECT e.value, NULL, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')`,
-				params: [keys, keys, request.limit, keys, JSON.stringify(request.lines)],
+				params: [keys, keys, limit, keys, JSON.stringify(lines)],
 			};
 		},
 		reply: lockRows,
 	},
-	records: {
-		query: (request) => ({
-			sql: "SELECT key, body FROM record WHERE kind = ? AND key IN {keys}",
-			params: [request.kind, JSON.stringify(request.keys)],
-		}),
-		reply: (rows: [string, string][]) => rows.map(([key, body]) => [key, JSON.parse(body)]),
-	},
-	standing: {
-		query: (request) => ({
-			sql: "SELECT kind, key, body FROM record WHERE kind IN {keys} ORDER BY kind, key",
-			params: [JSON.stringify(request.kinds)],
-		}),
-		reply: (rows: [RecordKind, string, string][]) => rows.map(([kind, key, body]) => [kind, key, JSON.parse(body)]),
-	},
-	runs: {
-		query: (request) => ({ sql: "SELECT doc FROM run WHERE job = ? ORDER BY attempt", params: [request.job] }),
-		reply: (rows: [string][]) => rows.map(([doc]) => JSON.parse(doc)),
-	},
-	events: {
-		query: (request) => ({
-			sql: "SELECT seq, at, kind, job, by, data FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
-			params: [request.since, request.limit],
-		}),
-		reply: (rows: StoredEvent[]) => rows.map(event),
-	},
-	history: {
-		query: (request) => ({ sql: "SELECT seq, at, kind, job, by, data FROM event WHERE job = ? ORDER BY seq", params: [request.job] }),
-		reply: (rows: StoredEvent[]) => rows.map(event),
-	},
-	active: {
-		query: (request) => filtered("job", request),
-		reply: (rows: StoredJob[]) => rows.map(job),
-	},
-	running: {
-		query: (request) => ({
-			sql: `SELECT ${STORED.job} FROM job WHERE line = 'run' AND id > ? ORDER BY id LIMIT ?`,
-			params: [request.after, request.limit],
-		}),
-		reply: (rows: StoredJob[]) => rows.map(job),
-	},
-	ended: {
-		query: (request) => filtered("done", request),
-		reply: (rows: StoredJob[]) => rows.map(job),
-	},
-	old: {
-		query: (request) => ({
-			sql: `SELECT ${STORED.done} FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?`,
-			params: [request.before, request.after.ended_at, request.after.id, request.limit],
-		}),
-		reply: (rows: StoredJob[]) => rows.map(job),
-	},
-	recent: {
-		query: (request) => ({
-			sql: `SELECT ${STORED.done} FROM done WHERE (ended_at, id) < (?, ?) ORDER BY ended_at DESC, id DESC LIMIT ?`,
-			params: [request.before.ended_at, request.before.id, request.limit],
-		}),
-		reply: (rows: StoredJob[]) => rows.map(job),
-	},
-	range: {
-		query: (request) => ({
-			sql: "SELECT id FROM job WHERE id BETWEEN ? AND ? UNION ALL SELECT id FROM done WHERE id BETWEEN ? AND ? LIMIT ?",
-			params: [request.from, request.to, request.from, request.to, request.limit],
-		}),
-		reply: (rows: [number][]) => rows.map(first),
-	},
-	ended_in: {
-		query: (request) => ({ sql: "SELECT id FROM done WHERE id BETWEEN ? AND ?", params: [request.from, request.to] }),
-		reply: (rows: [number][]) => rows.map(first),
-	},
+	records: rows(
+		"SELECT key, body FROM record WHERE kind = ? AND key IN {keys}",
+		({ kind, keys }) => [kind, JSON.stringify(keys)],
+		([key, body]: [string, string]) => [key, JSON.parse(body)],
+	),
+	standing: rows(
+		"SELECT kind, key, body FROM record WHERE kind IN {keys} ORDER BY kind, key",
+		({ kinds }) => [JSON.stringify(kinds)],
+		([kind, key, body]: [RecordKind, string, string]) => [kind, key, JSON.parse(body)],
+	),
+	runs: rows(
+		"SELECT doc FROM run WHERE job = ? ORDER BY attempt",
+		({ job }) => [job],
+		([doc]: [string]) => JSON.parse(doc),
+	),
+	events: rows(`${EVENT} WHERE seq > ? ORDER BY seq LIMIT ?`, ({ since, limit }) => [since, limit], event),
+	history: rows(`${EVENT} WHERE job = ? ORDER BY seq`, ({ job }) => [job], event),
+	active: { query: (request) => filtered("job", request), reply: (found: StoredJob[]) => found.map(job) },
+	running: rows(
+		`SELECT ${STORED.job} FROM job WHERE line = 'run' AND id > ? ORDER BY id LIMIT ?`,
+		({ after, limit }) => [after, limit],
+		job,
+	),
+	ended: { query: (request) => filtered("done", request), reply: (found: StoredJob[]) => found.map(job) },
+	old: rows(
+		`SELECT ${STORED.done} FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?`,
+		({ before, after, limit }) => [before, after.ended_at, after.id, limit],
+		job,
+	),
+	recent: rows(
+		`SELECT ${STORED.done} FROM done WHERE (ended_at, id) < (?, ?) ORDER BY ended_at DESC, id DESC LIMIT ?`,
+		({ before, limit }) => [before.ended_at, before.id, limit],
+		job,
+	),
+	range: rows(
+		"SELECT id FROM job WHERE id BETWEEN ? AND ? UNION ALL SELECT id FROM done WHERE id BETWEEN ? AND ? LIMIT ?",
+		({ from, to, limit }) => [from, to, from, to, limit],
+		first,
+	),
+	ended_in: rows("SELECT id FROM done WHERE id BETWEEN ? AND ?", ({ from, to }) => [from, to], first),
 	failures: {
-		query: (request) => {
+		query: ({ since, limit }) => {
 			const count = (status: string) =>
 				`(SELECT count(*) FROM (SELECT 1 FROM done WHERE status = '${status}' AND ended_at >= ? LIMIT ?) AS bad)`;
-			const bounds = [request.since, request.limit];
-			return { sql: `SELECT ${count("failed")}, ${count("blocked_by_dependency")}`, params: [...bounds, ...bounds] };
+			return { sql: `SELECT ${count("failed")}, ${count("blocked_by_dependency")}`, params: [since, limit, since, limit] };
 		},
-		reply: (rows) => ({ failed: Number(rows[0]?.[0] ?? 0), blocked_by_dependency: Number(rows[0]?.[1] ?? 0) }),
+		reply: (found) => ({ failed: Number(found[0]?.[0] ?? 0), blocked_by_dependency: Number(found[0]?.[1] ?? 0) }),
 	},
 };
 

@@ -1,6 +1,8 @@
 // Every write as SQL, shared by the dialects: one statement for each table, with the rows of a transaction.
 
-import type { Changes } from "../../contracts/store.ts";
+import type { Changes, JobRow, LinkRow } from "../../contracts/store.ts";
+import type { EventRow } from "../../core/event.ts";
+import type { Job } from "../../core/job.ts";
 import { pack, written } from "./document.ts";
 
 export type Cell = string | number | null;
@@ -44,75 +46,45 @@ export function* writes(changes: Changes): Generator<Write> {
 	const { insert, update, running, remove, done, undone, specs, unedges, edges, links, unlinks, runs, events, records, fresh, forget } =
 		changes;
 	if (undone.length > 0) yield list(DELETE_UNDONE, undone);
-	if (insert.length > 0) yield jobRows(INSERT_JOB, insert);
-	if (update.length > 0) yield jobRows(UPDATE_JOB, update);
-	if (running.length > 0) {
-		const cells: Cell[] = [];
-		for (const row of running) cells.push(row.line, row.ready_at, row.due_at, row.status, pack(row.job, "job"), row.id);
-		yield { sql: UPDATE_RUNNING, width: 6, cells };
-	}
+	if (insert.length > 0) yield rows(INSERT_JOB, 12, insert, jobCells);
+	if (update.length > 0) yield rows(UPDATE_JOB, 12, update, jobCells);
+	if (running.length > 0) yield rows(UPDATE_RUNNING, 6, running, runningCells);
 	if (remove.length > 0) yield list(DELETE_JOB, remove);
-	if (done.length > 0) {
-		const cells: Cell[] = [];
-		for (const job of done) cells.push(job.id, job.status, job.lane, job.batch ?? null, job.ended_at ?? 0, pack(job, "done"));
-		yield { sql: INSERT_DONE, width: 6, cells };
-	}
-	if (specs.length > 0) {
-		const cells: Cell[] = [];
-		for (const [id, spec] of specs) cells.push(id, JSON.stringify(spec));
-		yield { sql: INSERT_SPEC, width: 2, cells };
-	}
+	if (done.length > 0) yield rows(INSERT_DONE, 6, done, doneCells);
+	if (specs.length > 0) yield rows(INSERT_SPEC, 2, specs, (cells, [id, spec]) => cells.push(id, JSON.stringify(spec)));
 	if (unedges.length > 0) yield list(DELETE_EDGES, unedges);
-	if (edges.length > 0) {
-		const cells: Cell[] = [];
-		for (const edge of edges) cells.push(edge.pred, edge.job, edge.policy, edge.seq);
-		yield { sql: INSERT_EDGE, width: 4, cells };
-	}
-	if (unlinks.length > 0) yield linkRows(DELETE_LINK, unlinks);
-	if (links.length > 0) yield linkRows(INSERT_LINK, links);
-	if (runs.length > 0) {
-		const cells: Cell[] = [];
-		for (const run of runs) cells.push(run.job, run.attempt, JSON.stringify(run));
-		yield { sql: INSERT_RUN, width: 3, cells };
-	}
-	if (events.length > 0) {
-		const cells: Cell[] = [];
-		for (const one of events) cells.push(one.seq, one.at, one.kind, one.job, one.by, written(one.data));
-		yield { sql: INSERT_EVENT, width: 6, cells };
-	}
+	if (edges.length > 0) yield rows(INSERT_EDGE, 4, edges, (cells, { pred, job, policy, seq }) => cells.push(pred, job, policy, seq));
+	if (unlinks.length > 0) yield rows(DELETE_LINK, 3, unlinks, linkCells);
+	if (links.length > 0) yield rows(INSERT_LINK, 3, links, linkCells);
+	if (runs.length > 0) yield rows(INSERT_RUN, 3, runs, (cells, run) => cells.push(run.job, run.attempt, JSON.stringify(run)));
+	if (events.length > 0) yield rows(INSERT_EVENT, 6, events, eventCells);
 	if (records.length > 0) {
-		const kept: Cell[] = [];
-		const gone: Cell[] = [];
-		for (const [kind, key, value] of records) {
-			if (value === null) gone.push(kind, key);
-			else kept.push(kind, key, JSON.stringify(value));
-		}
-		if (kept.length > 0) yield { sql: INSERT_RECORD, width: 3, cells: kept };
-		if (gone.length > 0) yield { sql: DELETE_RECORD, width: 2, cells: gone };
+		const kept = records.filter(([, , value]) => value !== null);
+		const gone = kept.length === records.length ? [] : records.filter(([, , value]) => value === null);
+		if (kept.length > 0) yield rows(INSERT_RECORD, 3, kept, recordCells);
+		if (gone.length > 0) yield rows(DELETE_RECORD, 2, gone, (cells, [kind, key]) => cells.push(kind, key));
 	}
-	if (fresh.length > 0) {
-		const cells: Cell[] = [];
-		for (const [kind, key, value] of fresh) cells.push(kind, key, JSON.stringify(value));
-		yield { sql: INSERT_FRESH, width: 3, cells };
-	}
+	if (fresh.length > 0) yield rows(INSERT_FRESH, 3, fresh, recordCells);
 	if (forget.length > 0)
 		for (const [table, column] of FORGET) yield { ...list(`DELETE FROM ${table} WHERE ${column} IN {ids}`, forget), forgets: true };
 }
 
 const list = (sql: string, ids: readonly number[]): Write => ({ sql, width: 1, cells: [JSON.stringify(ids)] });
 
-function jobRows(sql: string, rows: Changes["insert"]): Write {
+function rows<T>(sql: string, width: number, all: readonly T[], push: (cells: Cell[], row: T) => void): Write {
 	const cells: Cell[] = [];
-	for (const { line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, job, id } of rows)
-		cells.push(line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, pack(job, "job"), id);
-	return { sql, width: 12, cells };
+	for (const row of all) push(cells, row);
+	return { sql, width, cells };
 }
-
-function linkRows(sql: string, links: Changes["links"]): Write {
-	const cells: Cell[] = [];
-	for (const { key, role, job } of links) cells.push(key, role, job);
-	return { sql, width: 3, cells };
-}
+const jobCells = (cells: Cell[], { line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, job, id }: JobRow) =>
+	cells.push(line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, pack(job, "job"), id);
+const runningCells = (cells: Cell[], { line, ready_at, due_at, status, job, id }: JobRow) =>
+	cells.push(line, ready_at, due_at, status, pack(job, "job"), id);
+const doneCells = (cells: Cell[], job: Job) =>
+	cells.push(job.id, job.status, job.lane, job.batch ?? null, job.ended_at ?? 0, pack(job, "done"));
+const linkCells = (cells: Cell[], { key, role, job }: LinkRow) => cells.push(key, role, job);
+const eventCells = (cells: Cell[], { seq, at, kind, job, by, data }: EventRow) => cells.push(seq, at, kind, job, by, written(data));
+const recordCells = (cells: Cell[], [kind, key, value]: Changes["records"][number]) => cells.push(kind, key, JSON.stringify(value));
 
 /** The tables that hold rows of a job. Edges from a forgotten job to a kept one stay, so that the kept job still shows what it came after. */
 export const FORGET = [
