@@ -5,7 +5,7 @@ import type { RecipeStep, RecipeVar } from "../core/recipes/recipe.ts";
 import type { SlingInput } from "../core/schema/sling.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
 import type { Deferred } from "./adding.ts";
-import type { Item, ItemFault, SourceKind } from "./source.ts";
+import type { Item, ItemFault, SourceSettings } from "./source.ts";
 
 export type PlannedJob = {
 	/** Null if the job was only planned. */
@@ -36,13 +36,8 @@ export type Slung = {
 /** `flows`: the lanes that the item asks for; null if the input names no item of a source. */
 export type Expansion = { jobs: JobInput[]; flows: string[] | null; warnings: string[] };
 
-export type SourceView = {
+export type SourceView = Pick<SourceSettings, "kind" | "root" | "repo" | "watch" | "write_back"> & {
 	name: string;
-	kind: SourceKind;
-	root: string;
-	repo: string | null;
-	watch: boolean;
-	write_back: string | null;
 	/** Null if the source could not be read; `error` says why. */
 	items: number | null;
 	open: number | null;
@@ -50,7 +45,7 @@ export type SourceView = {
 	faults: ItemFault[];
 	error: string | null;
 };
-/** What is shown of an item. */
+/** An item as it is shown: without its text and what only the engine needs. */
 export type ItemView = Omit<Item, "text" | "taken" | "priority" | "branch" | "owner" | "mark" | "report">;
 
 /** A repo's own recipes. `ignored`: names of recipes that exist, or existed, and do not count; `problem` says why, `hint` what to do. */

@@ -44,6 +44,9 @@ export type Imported = {
 	notes: string[];
 };
 
+export type Charge = { pid: number; dim: string; amount: number };
+type Charged = Pick<LedgerView, "used" | "limit" | "over_limit">;
+
 export interface Kernel {
 	/** Imports all of the dump or nothing. Keeps its numbers, or gives new ones with `numbers: "new"`; refused if a number is already taken here. */
 	import(dump: KernelDump, options?: Act & { numbers?: "keep" | "new" }): Promise<Imported>;
@@ -57,11 +60,7 @@ export interface Kernel {
 		act?: Act,
 	): Promise<{ entries: ReadyEntry[] }>;
 	complete(
-		params: {
-			sched_id: number;
-			exit_kind: "completed" | "cancelled" | "failed" | "crashed";
-			worker_id?: string;
-		},
+		params: { sched_id: number; exit_kind: "completed" | "cancelled" | "failed" | "crashed"; worker_id?: string },
 		act?: Act,
 	): Promise<{ sched_id: number; state: "completed"; prev_state: string }>;
 	cancel(params: { sched_id: number }, act?: Act): Promise<{ sched_id: number; state: "cancelled" }>;
@@ -81,19 +80,9 @@ export interface Kernel {
 			params: { pid: number; dim: string; limit: number; warn_at?: number; window?: "hour" | "day" | null },
 			act?: Act,
 		): Promise<LedgerView>;
-		charge(
-			params: {
-				pid: number;
-				dim: string;
-				amount: number;
-			},
-			act?: Act,
-		): Promise<{ used: number; limit: number | null; over_limit: boolean; warned: boolean; first_breach: boolean }>;
-		refund(
-			params: { pid: number; dim: string; amount: number },
-			act?: Act,
-		): Promise<{ used: number; limit: number | null; over_limit: boolean }>;
-		check(params: { pid: number; dim: string; amount: number }): Promise<{ would_exceed: boolean }>;
+		charge(params: Charge, act?: Act): Promise<Charged & { warned: boolean; first_breach: boolean }>;
+		refund(params: Charge, act?: Act): Promise<Charged>;
+		check(params: Charge): Promise<{ would_exceed: boolean }>;
 		get(params: { pid: number }): Promise<LedgerView[]>;
 		listBreached(): Promise<LedgerView[]>;
 	};

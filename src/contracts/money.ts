@@ -1,5 +1,6 @@
 // Contract of accounts and budgets, as the scheduler shows them.
 
+import type { Ledger } from "../core/limits-view.ts";
 import type { Reason } from "../core/reason.ts";
 
 /** `returning`: a limit is over, and starts are spaced until one has succeeded. `outage`: the provider is down; one run at a time probes it. */
@@ -26,15 +27,7 @@ export type AccountView = {
 	reasons: Reason[];
 };
 
-export type LedgerView = {
-	subject: string;
-	dim: string;
-	used: number;
-	limit: number | null;
-	warn_at: number;
-	window: "hour" | "day" | null;
-	over_limit: boolean;
-};
+export type LedgerView = Pick<Ledger, "subject" | "dim" | "used" | "limit" | "warn_at" | "window"> & { over_limit: boolean };
 /** A ledger of an owner, a batch or a repo. */
 export type BudgetView = LedgerView & {
 	/** What live runs have reserved of it, and what each new run reserves. */

@@ -12,7 +12,8 @@ import { createReader, type Reading, type StreamReader } from "../core/agents/st
 import type { SupervisorContext } from "./context.ts";
 import type { SupervisorSettings } from "./settings.ts";
 
-export type AgentRun = {
+/** What run.json says about the agent, so that a later daemon reads the output with the settings that the run was started with. */
+export type RunAgentRecord = {
 	readonly name: string;
 	readonly output: Format;
 	readonly stop_signal: Profile["stop_signal"];
@@ -26,6 +27,9 @@ export type AgentRun = {
 	/** The program and the PATH that it was looked up in; used to ask for its version. */
 	readonly program: { name: string; path: string } | null;
 	readonly expect: Expect;
+};
+
+export type AgentRun = RunAgentRecord & {
 	readonly reader: StreamReader;
 	/** Null if the configuration has no rules for its output. */
 	readonly watch: Watch | null;
@@ -39,12 +43,6 @@ export type AgentRun = {
 	judgement: OwnJudgement | null;
 };
 
-/** What run.json says about the agent, so that a later daemon reads the output with the settings that the run was started with. */
-export type RunAgentRecord = Pick<
-	AgentRun,
-	"name" | "output" | "stop_signal" | "home" | "session" | "account" | "own" | "program" | "expect"
->;
-
 export const enlistAgent = (record: RunAgentRecord): AgentRun => ({
 	...record,
 	reader: createReader(record.output),
@@ -53,18 +51,6 @@ export const enlistAgent = (record: RunAgentRecord): AgentRun => ({
 	waitsSince: null,
 	waited: null,
 	judgement: null,
-});
-
-export const recordOf = ({ name, output, stop_signal, home, session, account, own, program, expect }: AgentRun): RunAgentRecord => ({
-	name,
-	output,
-	stop_signal,
-	home,
-	session,
-	account,
-	own,
-	program,
-	expect,
 });
 
 /** From run.json; null if it is absent or was written by a version without this field. */

@@ -81,7 +81,7 @@ export function* forecast(queue: Queue): Generator<void, Forecast, void> {
 		now,
 		runs: queue.samples.length,
 		plays: 0,
-		jobs: jobs.map((job) => entry(job, null, null, null, stuck.get(job.id) ?? null)),
+		jobs: jobs.map((job) => timeless(job, stuck.get(job.id) ?? null)),
 		batches: batchesOf(jobs, stuck, () => null),
 		end: null,
 		critical_path: [],
@@ -109,16 +109,11 @@ export function* forecast(queue: Queue): Generator<void, Forecast, void> {
 	const places = new Map(played.map((index, place) => [index, place]));
 	const all = jobs.map((job, index) => {
 		const place = places.get(index);
-		if (place === undefined) return entry(job, null, null, null, stuck.get(job.id) ?? null);
+		if (place === undefined) return timeless(job, stuck.get(job.id) ?? null);
 		const [start, end] = [range(column(starts, place)), range(column(ends, place))];
-		if (!end) return entry(job, null, null, null, "no cap would ever have room for it");
-		return entry(
-			job,
-			job.started_at === null ? start : { p50: job.started_at, p90: job.started_at },
-			end,
-			pools[index]?.basis ?? null,
-			null,
-		);
+		if (!end) return timeless(job, "no cap would ever have room for it");
+		const began = job.started_at === null ? start : { p50: job.started_at, p90: job.started_at };
+		return { ...shown(job), start: began, end, basis: pools[index]?.basis ?? null, stuck: null };
 	});
 	const never = new Map(all.flatMap(({ id, stuck: why }) => (why === null ? [] : [[id, why]])));
 	const batchEnd = (members: readonly number[]): Percentiles | null => {
@@ -176,23 +171,8 @@ function percentiles(values: Float64Array, now: number): Percentiles | null {
 	return { p50: at(0.5), p90: at(0.9) };
 }
 
-const entry = (
-	job: QueuedJob,
-	start: Percentiles | null,
-	end: Percentiles | null,
-	basis: Basis | null,
-	stuck: string | null,
-): JobForecast => ({
-	id: job.id,
-	name: job.name,
-	status: job.status,
-	lane: job.lane,
-	batch: job.batch,
-	start,
-	end,
-	basis,
-	stuck,
-});
+const shown = ({ id, name, status, lane, batch }: QueuedJob) => ({ id, name, status, lane, batch });
+const timeless = (job: QueuedJob, stuck: string | null): JobForecast => ({ ...shown(job), start: null, end: null, basis: null, stuck });
 
 /** A job that waits for a stuck job is stuck, too. */
 function stuckOf(jobs: readonly QueuedJob[]): Map<number, string> {

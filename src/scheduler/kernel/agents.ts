@@ -1,5 +1,6 @@
 // The kernel contract's agents with their states, and the ledgers that its admission check reads.
 
+import type { Charge, Kernel } from "../../contracts/kernel.ts";
 import type { AgentState, LedgerView } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import * as check from "../../core/input/check.ts";
@@ -21,7 +22,7 @@ export function* agentCreate(tx: Tx, params: { name: string }): Op<{ pid: number
 
 export function* agentTransition(
 	tx: Tx,
-	params: { pid: number; to: AgentState },
+	params: Parameters<Kernel["agent"]["transition"]>[0],
 ): Op<{ pid: number; state: AgentState; prev_state: AgentState }> {
 	const to = checked(() => check.oneOf(params.to, AGENT_STATES, "to"));
 	const agent = yield* agentOf(tx, pidOf(params));
@@ -45,14 +46,10 @@ export function* agentList(_tx: Tx): Op<KernelAgentRecord[]> {
 	return agents.sort((a, b) => a.pid - b.pid);
 }
 
-type Charge = { pid: number; dim: string; amount: number };
 const dimOf = (params: { dim?: unknown }) => checked(() => check.label(params.dim, "dim"));
 const amountOf = (params: { amount?: unknown }) => checked(() => check.integer(params.amount, "amount", 0));
 
-export function* ledgerGrant(
-	tx: Tx,
-	params: { pid: number; dim: string; limit: number; warn_at?: number; window?: "hour" | "day" | null },
-): Op<LedgerView> {
+export function* ledgerGrant(tx: Tx, params: Parameters<Kernel["ledger"]["grant"]>[0]): Op<LedgerView> {
 	const agent = yield* agentOf(tx, pidOf(params));
 	const dim = dimOf(params);
 	const limit = checked(() => check.integer(params.limit, "limit", 0));
@@ -69,11 +66,7 @@ export function* ledgerGrant(
 	return viewLedger(tx, ledgerOf(tx, subjectOf(agent.pid), dim) as NonNullable<ReturnType<typeof ledgerOf>>);
 }
 
-export function* ledgerCharge(
-	tx: Tx,
-	params: Charge,
-	sign: 1 | -1,
-): Op<{ used: number; limit: number | null; over_limit: boolean; warned: boolean; first_breach: boolean }> {
+export function* ledgerCharge(tx: Tx, params: Charge, sign: 1 | -1): Op<Awaited<ReturnType<Kernel["ledger"]["charge"]>>> {
 	const agent = yield* agentOf(tx, pidOf(params));
 	const dim = dimOf(params);
 	const subject = subjectOf(agent.pid);

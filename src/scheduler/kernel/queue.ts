@@ -1,6 +1,6 @@
 // The kernel contract: a queue of its own kind, in strict order, claimed by outside workers. Times in its parameters and results are epoch seconds.
 
-import type { EnqueueParams, ReadyEntry, StatusReport } from "../../contracts/scheduler.ts";
+import type { EnqueueParams, Kernel, ReadyEntry, StatusReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import { nth } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
@@ -17,6 +17,9 @@ export const STATES = ["queued", "dispatched", "completed", "expired", "cancelle
 type State = (typeof STATES)[number];
 export const EXITS = ["completed", "cancelled", "failed", "crashed"] as const;
 
+/** The parameters and the answer of a method of the contract. Parameters are checked here: a caller may pass anything. */
+type Params<M extends keyof Kernel> = Kernel[M] extends (params: infer P, ...rest: never[]) => unknown ? NonNullable<P> : never;
+type Answer<M extends keyof Kernel> = Kernel[M] extends (...args: never[]) => Promise<infer R> ? Op<R> : never;
 type KernelSpec = JobSpec & { runnable_at: number; deadline: number | null };
 
 export function draftEntry(params: EnqueueParams, now: number): { job: Job; spec: KernelSpec } {
@@ -65,10 +68,7 @@ export function* enqueue(tx: Tx, params: EnqueueParams): Op<{ sched_id: number }
 	return { sched_id: job.id };
 }
 
-export function* enqueueUnique(
-	tx: Tx,
-	params: EnqueueParams & { dedupe_by?: readonly string[] },
-): Op<{ sched_id: number; created: boolean }> {
+export function* enqueueUnique(tx: Tx, params: Params<"enqueueUnique">): Answer<"enqueueUnique"> {
 	const by = checked(() =>
 		check
 			.list(params.dedupe_by ?? ["pid", "trigger"], "dedupe_by", 3)
@@ -89,10 +89,7 @@ export function* enqueueUnique(
 	return { ...(yield* enqueue(tx, params)), created: true };
 }
 
-export function* kernelClaim(
-	tx: Tx,
-	params: { worker_id: string; max_n?: number; now?: number; admission_check?: boolean },
-): Op<{ entries: ReadyEntry[] }> {
+export function* kernelClaim(tx: Tx, params: Params<"claim">): Answer<"claim"> {
 	const worker = checked(() => check.word(params.worker_id, "worker_id"));
 	const max = params.max_n === undefined ? 1 : checked(() => check.integer(params.max_n, "max_n", 0, 1000));
 	const admission = params.admission_check === undefined ? true : checked(() => check.flag(params.admission_check, "admission_check"));
@@ -142,10 +139,7 @@ function* entry(tx: Tx, id: number): Op<Job> {
 const illegal = (id: number, from: State, to: string, hint?: string) =>
 	new KernelError("kernel_sched_illegal_transition", "illegal_transition", `entry ${id} is ${from} and cannot be ${to}`, "sched_id", hint);
 
-export function* kernelComplete(
-	tx: Tx,
-	params: { sched_id: number; exit_kind: string; worker_id?: string },
-): Op<{ sched_id: number; state: "completed"; prev_state: string }> {
+export function* kernelComplete(tx: Tx, params: Params<"complete">): Answer<"complete"> {
 	const exit_kind = checked(() => check.oneOf(params.exit_kind, EXITS, "exit_kind"));
 	const job = yield* entry(tx, idOf(params));
 	if (!job.run) throw illegal(job.id, stateOf(job), "completed");
@@ -179,10 +173,7 @@ export function* kernelGet(tx: Tx, params: { sched_id: number }): Op<ReadyEntry>
 	return entryOf(job, (yield* tx.specs([job.id])).get(job.id) as KernelSpec);
 }
 
-export function* kernelList(
-	tx: Tx,
-	params: { state?: string; pid?: number; limit?: number; offset?: number },
-): Op<{ entries: ReadyEntry[]; total: number }> {
+export function* kernelList(tx: Tx, params: Params<"list">): Answer<"list"> {
 	if (params.state !== undefined && !isOneOf(params.state, STATES))
 		throw new KernelError(
 			"kernel_sched_invalid_state_filter",
@@ -249,10 +240,7 @@ export function* gcDispatched(tx: Tx, params: { stale_seconds: number }): Op<{ s
 	}
 }
 
-export function* kernelExtend(
-	tx: Tx,
-	params: { sched_id: number; worker_id: string },
-): Op<{ sched_id: number; cancel_requested: boolean }> {
+export function* kernelExtend(tx: Tx, params: Params<"extend">): Answer<"extend"> {
 	const job = yield* entry(tx, idOf(params));
 	if (!job.run || job.run.worker !== params.worker_id) throw illegal(job.id, stateOf(job), `extended by ${check.shown(params.worker_id)}`);
 	// For an entry, `lease_until` is the time of its last heartbeat, not the end of a lease: only gc_dispatched acts on it.

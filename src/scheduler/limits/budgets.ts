@@ -10,16 +10,10 @@ import type { Tx } from "../transaction/tx.ts";
 import { continueLater } from "../waiting/continuation.ts";
 
 export function viewLedger(tx: Tx, ledger: Ledger): LedgerView {
+	const { subject, dim, limit, warn_at, window } = ledger;
 	const { timezone } = tx.config;
-	return {
-		subject: ledger.subject,
-		dim: ledger.dim,
-		used: usedNow(ledger, tx.now, timezone),
-		limit: ledger.limit,
-		warn_at: ledger.warn_at,
-		window: ledger.window,
-		over_limit: isSpent(ledger, tx.now, timezone),
-	};
+	const used = usedNow(ledger, tx.now, timezone);
+	return { subject, dim, used, limit, warn_at, window, over_limit: isSpent(ledger, tx.now, timezone) };
 }
 
 export function viewBudget(tx: Tx, ledger: Ledger): BudgetView {
@@ -121,15 +115,8 @@ export function* chargeLedger(
 	return { ledger: ledgerOf(tx, subject, dim) as Ledger, ...news };
 }
 
-export const freshLedger = (subject: string, dim: string): Ledger => ({
-	subject,
-	dim,
-	used: 0,
-	limit: null,
-	warn_at: 0.8,
-	window: null,
-	window_at: 0,
-});
+const UNUSED = { used: 0, limit: null, warn_at: 0.8, window: null, window_at: 0 } as const;
+export const freshLedger = (subject: string, dim: string): Ledger => ({ subject, dim, ...UNUSED });
 
 export const alignWindow = (tx: Tx, ledger: Ledger): Ledger => ({
 	...ledger,

@@ -5,7 +5,7 @@ import type { Claimed, ResultView } from "../../contracts/scheduler.ts";
 import type { EnteredWorkspace } from "../../contracts/workspace.ts";
 import { messageOf, SluiceError } from "../../core/errors.ts";
 import { placesIn } from "../../core/recipes/after-result.ts";
-import { agentOf, enlistAgent, recordOf } from "../agent.ts";
+import { agentOf, enlistAgent } from "../agent.ts";
 import { expectStart, isOvertaken, type SupervisorContext } from "../context.ts";
 import { launchFailed, see, withdraw } from "../end/end.ts";
 import { enlist, folderOf, type LiveRun } from "../run.ts";
@@ -148,7 +148,7 @@ function describe({ disk, clock }: SupervisorContext, run: LiveRun, { job }: Cla
 		env_names: Object.keys(prepared.env).sort(),
 		cwd: prepared.cwd,
 		...(job.agent === undefined ? {} : { agent: job.agent }),
-		...(run.agent === null ? {} : { agent_run: recordOf(run.agent) }),
+		...(prepared.agent === null ? {} : { agent_run: prepared.agent }),
 		...(prepared.results.length === 0 ? {} : { results: prepared.results }),
 		mark: run.mark,
 		token: run.secret,

@@ -16,18 +16,7 @@ export const OUTCOMES = [
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Why something went wrong. `aborted`: a person or a signal stopped it. `session_gone`: the session to resume does not exist. */
-export type Cause =
-	| "limited"
-	| "throttled"
-	| "transient"
-	| "auth"
-	| "billing"
-	| "budget"
-	| "context"
-	| "needs_human"
-	| "aborted"
-	| "session_gone"
-	| "unknown";
+export type Cause = Exclude<Outcome, "ok" | "killed" | "crashed"> | "aborted" | "session_gone" | "unknown";
 
 /** Whole numbers. `tokens` is the total; the parts follow the agent's own way of counting. */
 export type Used = {
