@@ -2,18 +2,15 @@
 
 import type { Clock, Host } from "../contracts/host.ts";
 
-export type Alarm = {
-	/** Fires at this monotonic time or earlier. */
-	at(time: number): void;
-	stop(): void;
-};
+export type Alarm = ReturnType<typeof createAlarm>;
 
-export function createAlarm(clock: Clock, host: Host, ring: () => void): Alarm {
+export function createAlarm(clock: Clock, host: Host, ring: () => void) {
 	let due = Number.POSITIVE_INFINITY;
 	let cancel = () => {};
 	let stopped = false;
 	return {
-		at(time) {
+		/** Fires at this monotonic time or earlier. */
+		at(time: number): void {
 			if (time >= due || stopped) return;
 			cancel();
 			due = time;
@@ -22,7 +19,7 @@ export function createAlarm(clock: Clock, host: Host, ring: () => void): Alarm {
 				ring();
 			});
 		},
-		stop() {
+		stop(): void {
 			stopped = true;
 			cancel();
 		},

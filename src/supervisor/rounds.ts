@@ -16,21 +16,14 @@ const RECONCILE_MS = 10_000;
 /** How long the beat pauses after a bug. */
 const FAULT_MS = 1_000;
 
-export type Rounds = {
-	beat(): void;
-	/** Begins to scan, if that is not under way. */
-	scanSoon(): void;
-	/** Scans and reconciles at once. */
-	lookAgain(): void;
-};
-
 /** `onCleared`: called when no leftovers are being cleared. */
-export function createRounds(context: SupervisorContext, fault: (error: unknown) => void, onCleared: () => void): Rounds {
+export function createRounds(context: SupervisorContext, fault: (error: unknown) => void, onCleared: () => void) {
 	const { clock, alarm, clearing, live } = context;
 	let scanAt = Number.POSITIVE_INFINITY;
 	let reconcileAt = Number.POSITIVE_INFINITY;
 	let isReconciling = false;
 
+	/** Begins to scan, if that is not under way. */
 	function scanSoon(): void {
 		if (scanAt !== Number.POSITIVE_INFINITY) return;
 		const now = clock.monotonic();
@@ -83,7 +76,8 @@ export function createRounds(context: SupervisorContext, fault: (error: unknown)
 	return {
 		beat,
 		scanSoon,
-		lookAgain() {
+		/** Scans and reconciles at once. */
+		lookAgain(): void {
 			const now = clock.monotonic();
 			[scanAt, reconcileAt] = [now, now];
 			alarm.at(now);

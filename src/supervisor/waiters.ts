@@ -2,17 +2,12 @@
 
 import type { Host } from "../contracts/host.ts";
 
-export type Waiters = {
-	/** Resolves when `done` says so, or after `graceMs`. */
-	until(done: () => boolean, graceMs: number): Promise<void>;
-	wake(): void;
-};
-
-export function createWaiters(host: Pick<Host, "after">): Waiters {
+export function createWaiters(host: Pick<Host, "after">) {
 	let waiting: (() => void)[] = [];
 	return {
-		until: (done, graceMs) =>
-			new Promise((resolve) => {
+		/** Resolves when `done` says so, or after `graceMs`. */
+		until: (done: () => boolean, graceMs: number) =>
+			new Promise<void>((resolve) => {
 				if (done()) return resolve();
 				const cancel = host.after(graceMs, () => resolve(), "hold");
 				const check = () => {
@@ -22,7 +17,7 @@ export function createWaiters(host: Pick<Host, "after">): Waiters {
 				};
 				waiting.push(check);
 			}),
-		wake() {
+		wake(): void {
 			const all = waiting;
 			waiting = [];
 			for (const call of all) call();

@@ -16,13 +16,7 @@ import { withoutCredentials } from "../core/text/repo-url.ts";
 import { isInside } from "../core/trust/path.ts";
 import type { Repo, WorkspaceDeps } from "./context.ts";
 
-export type Clones = {
-	/**
-	 * Makes or fetches the clone, so that reads afterwards see origin as it was at this call or later. Does nothing for a repo with a path of its own.
-	 * Rejects with a GitError when origin refuses or cannot be reached.
-	 */
-	freshen(repo: Repo): Promise<void>;
-};
+export type Clones = ReturnType<typeof createClones>;
 
 /** Enough for a big repository over a slow connection. */
 const FETCH_MS = 30 * 60_000;
@@ -33,10 +27,14 @@ const OURS = "sluice/";
 
 type Tools = Pick<WorkspaceDeps, "git" | "disk" | "clock" | "log" | "step">;
 
-export function createClones(tools: Tools): Clones {
+export function createClones(tools: Tools) {
 	/** One fetch at a time for each repo. Calls that arrive during a fetch share the next one, because the current one may be too old for them. */
 	const under = new Map<string, { now: Promise<void>; next: Promise<void> | null }>();
 
+	/**
+	 * Makes or fetches the clone, so that reads afterwards see origin as it was at this call or later. Does nothing for a repo with a path of its own.
+	 * Rejects with a GitError when origin refuses or cannot be reached.
+	 */
 	function freshen(repo: Repo): Promise<void> {
 		if (repo.url === null) return Promise.resolve();
 		const running = under.get(repo.path);

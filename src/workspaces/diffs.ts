@@ -10,18 +10,15 @@ import { recordOf, worktreeOf } from "./record.ts";
 const diffTurns = limited(2);
 const MOST_PATCH = 5_000_000;
 
-export type Diffs = {
-	/** What a job has changed, as a patch: from its worktree, else from the folder of its latest run that left one. */
-	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
-	/** What a branch has that its base does not have; null when one of them does not exist. */
-	branchDiff(repo: string, branch: string, base: string | undefined): Promise<{ patch: string; from: "branch" } | null>;
-};
+export type Diffs = ReturnType<typeof createDiffs>;
 
-export function createDiffs(context: WorkspaceContext): Diffs {
+export function createDiffs(context: WorkspaceContext) {
 	let looks = 0;
 	return {
-		diff: (job, attempt) => diffTurns(() => diffOf(context, { job, attempt, look: ++looks })),
-		async branchDiff(name, branch, base) {
+		/** What a job has changed, as a patch: from its worktree, else from the folder of its latest run that left one. */
+		diff: (job: number, attempt: number) => diffTurns(() => diffOf(context, { job, attempt, look: ++looks })),
+		/** What a branch has that its base does not have; null when one of them does not exist. */
+		async branchDiff(name: string, branch: string, base: string | undefined) {
 			const repo = context.repo(name);
 			if (repo === null) return null;
 			context.disk.makeFolder(context.worktrees);

@@ -4,9 +4,9 @@
 import type { WorkspaceContext } from "./context.ts";
 import { allRecords, type WorktreeRecord, worktreeOf } from "./record.ts";
 
-export type Makers = { note(record: WorktreeRecord): void; of(repo: string, artifact: string): string[] };
+export type Makers = ReturnType<typeof createMakers>;
 
-export function createMakers(context: Pick<WorkspaceContext, "disk" | "worktrees">): Makers {
+export function createMakers(context: Pick<WorkspaceContext, "disk" | "worktrees">) {
 	let known: Map<number, WorktreeRecord> | undefined;
 	/** Leaves out jobs that merge directly: their files count once they are on the base, because a job that starts from the base cannot see them earlier. */
 	const holds = (record: WorktreeRecord) => record.makes !== undefined && record.strategy !== "direct";
@@ -15,11 +15,11 @@ export function createMakers(context: Pick<WorkspaceContext, "disk" | "worktrees
 		return known;
 	};
 	return {
-		note(record) {
+		note(record: WorktreeRecord): void {
 			if (holds(record)) all().set(record.job, record);
 			else known?.delete(record.job);
 		},
-		of(repo, artifact) {
+		of(repo: string, artifact: string): string[] {
 			const found: string[] = [];
 			for (const [job, record] of all()) {
 				if (record.repo !== repo || !record.makes?.includes(artifact)) continue;

@@ -6,7 +6,7 @@
 //   reply/<id>           the answer; large                            with its question
 
 import type { Clock, Host } from "../../contracts/host.ts";
-import type { OutputRequest, Outputs } from "../../contracts/output.ts";
+import type { OutputRequest } from "../../contracts/output.ts";
 import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { Engine } from "../transaction/group-commit.ts";
@@ -52,13 +52,9 @@ function* collect(tx: Tx, id: string, otherwise: "wait" | "give up"): Op<{ answe
 }
 
 type Parts = { engine: Engine; clock: Clock; host: Host; name: string };
-type Questions = Pick<Outputs, "inquire" | "answer"> & {
-	/** After each commit: answers open questions to this host, and wakes callers whose question was answered. */
-	note(asks: ReadonlyMap<string, AskRecord>): void;
-};
 
 /** `name`: of this host. */
-export function createQuestions({ engine, clock, host, name }: Parts): Questions {
+export function createQuestions({ engine, clock, host, name }: Parts) {
 	const answerers = new Set<(question: OutputRequest) => Promise<unknown>>();
 	/** Ids of questions that this host is answering; below, wake-up calls of this host's own open questions. */
 	const busy = new Set<string>();
@@ -104,11 +100,12 @@ export function createQuestions({ engine, clock, host, name }: Parts): Questions
 
 	return {
 		inquire,
-		answer(call) {
+		answer(call: (question: OutputRequest) => Promise<unknown>): () => void {
 			answerers.add(call);
 			return () => answerers.delete(call);
 		},
-		note(asks) {
+		/** After each commit: answers open questions to this host, and wakes callers whose question was answered. */
+		note(asks: ReadonlyMap<string, AskRecord>): void {
 			for (const one of asks.values()) {
 				if (one.replied) waiting.get(one.id)?.();
 				else if (one.to === name && one.until > clock.now() - SPARE_MS) void reply(one);

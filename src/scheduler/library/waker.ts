@@ -2,22 +2,22 @@
 
 import type { Host } from "../../contracts/host.ts";
 
-export type Waker = { wake(): void; next(ms: number, host: Host): Promise<void>; close(): void; readonly closed: boolean };
+export type Waker = ReturnType<typeof createWaker>;
 
-export function createWaker(): Waker {
+export function createWaker() {
 	let wakers: (() => void)[] = [];
 	let closed = false;
 	return {
 		get closed() {
 			return closed;
 		},
-		wake() {
+		wake(): void {
 			const all = wakers;
 			wakers = [];
 			for (const call of all) call();
 		},
-		next: (ms, host) =>
-			new Promise((resolve) => {
+		next: (ms: number, host: Host) =>
+			new Promise<void>((resolve) => {
 				let cancel = () => {};
 				const call = () => {
 					cancel();
@@ -34,7 +34,7 @@ export function createWaker(): Waker {
 					"hold",
 				);
 			}),
-		close() {
+		close(): void {
 			closed = true;
 			this.wake();
 		},

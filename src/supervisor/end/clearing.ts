@@ -24,15 +24,7 @@ type Entry = {
 	done: (() => void)[];
 };
 
-export type Clearing = {
-	/** Clears from this monotonic time on; calls `done` when no process is left. */
-	add(mark: string, at: number, done?: () => void): void;
-	/** Clears a little later, together with other runs. Returns the time. */
-	later(mark: string, now: number): number;
-	/** Does what is due. Returns the time of the next step, Infinity if there is none. */
-	beat(now: number): number;
-	readonly size: number;
-};
+export type Clearing = ReturnType<typeof createClearing>;
 
 export function createClearing(parts: {
 	processes: Processes;
@@ -40,7 +32,7 @@ export function createClearing(parts: {
 	log: Log;
 	graceMs: () => number;
 	signalled: (mark: string) => void;
-}): Clearing {
+}) {
 	const entries = new Map<string, Entry>();
 	let passMs = 0;
 	const { processes, log } = parts;
@@ -65,6 +57,7 @@ export function createClearing(parts: {
 		if (entry.killAt === null) entry.nextAt = Math.min(entry.nextAt, entry.termAt + parts.graceMs());
 	}
 
+	/** Clears from this monotonic time on; calls `done` when no process is left. */
 	function add(mark: string, at: number, done?: () => void): void {
 		const entry = entries.get(mark) ?? { mark, nextAt: at, look: FIRST_LOOK_MS, termAt: null, killAt: null, complained: false, done: [] };
 		entry.nextAt = Math.min(entry.nextAt, at);
@@ -74,13 +67,15 @@ export function createClearing(parts: {
 
 	return {
 		add,
-		later(mark, now) {
+		/** Clears a little later, together with other runs. Returns the time. */
+		later(mark: string, now: number): number {
 			const every = Math.max(LATER_MS, passMs * LATER_SHARE);
 			const at = (Math.floor(now / every) + 1) * every;
 			add(mark, at);
 			return at;
 		},
-		beat(now) {
+		/** Does what is due. Returns the time of the next step, Infinity if there is none. */
+		beat(now: number): number {
 			const due = [...entries.values()].filter((entry) => entry.nextAt <= now);
 			if (due.length > 0) {
 				const found = processes.sweep(due.map((entry) => entry.mark));

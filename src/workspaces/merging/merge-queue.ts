@@ -10,18 +10,7 @@ import { MergeTimes } from "./merge-times.ts";
 
 const LOOK_MS = 5_000;
 
-export type MergeQueue = {
-	/** Checks one job, or every job that has a worktree. */
-	look(job?: number): void;
-	/** Something in this repo has changed: retry the merges that wait for it at once. */
-	stir(repo: string): void;
-	/** Jobs whose merge cannot continue without a person. */
-	stuck(): number[];
-	/** Begins no further merges; resolves when the current one is over. */
-	stop(): Promise<void>;
-};
-
-export function createMergeQueue(context: WorkspaceContext): MergeQueue {
+export function createMergeQueue(context: WorkspaceContext) {
 	const { scheduler, log, host } = context;
 	const line = createKeyedMutex();
 	const times = new MergeTimes(context.clock);
@@ -79,16 +68,18 @@ export function createMergeQueue(context: WorkspaceContext): MergeQueue {
 	});
 
 	return {
-		look(job) {
-			if (closed) return;
-			if (job === undefined) lookAtAll();
-			else look(job);
+		/** Checks every job that has a worktree. */
+		look(): void {
+			if (!closed) lookAtAll();
 		},
+		/** Jobs whose merge cannot continue without a person. */
 		stuck: () => [...times.stuck],
-		stir(repo) {
+		/** Something in this repo has changed: retry the merges that wait for it at once. */
+		stir(repo: string): void {
 			if (!closed) for (const job of times.stir(repo)) look(job);
 		},
-		async stop() {
+		/** Begins no further merges; resolves when the current one is over. */
+		async stop(): Promise<void> {
 			closed = true;
 			cancel();
 			stopWatching();

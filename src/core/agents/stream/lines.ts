@@ -3,15 +3,7 @@
 /** Agents write a tool's whole output on one line; a longer line is not an event. */
 export const MAX_LINE = 10 * 1024 * 1024;
 
-export type Lines = {
-	push(bytes: Uint8Array): void;
-	/** The rest without a line end; null if the last line was complete. */
-	end(): string | null;
-	/** Number of lines that were too long. */
-	readonly skipped: number;
-};
-
-export function createLines(call: (line: string) => void, max = MAX_LINE): Lines {
+export function createLines(call: (line: string) => void, max = MAX_LINE) {
 	let parts: Uint8Array[] = [];
 	let held = 0;
 	let tooLong = false;
@@ -42,7 +34,7 @@ export function createLines(call: (line: string) => void, max = MAX_LINE): Lines
 	};
 
 	return {
-		push(bytes) {
+		push(bytes: Uint8Array): void {
 			let from = 0;
 			for (;;) {
 				const newline = bytes.indexOf(10, from);
@@ -63,13 +55,15 @@ export function createLines(call: (line: string) => void, max = MAX_LINE): Lines
 			}
 			hold(bytes.subarray(from));
 		},
-		end() {
+		/** The rest without a line end; null if the last line was complete. */
+		end(): string | null {
 			if (tooLong || held === 0) return null;
 			const line = take(new Uint8Array(0));
 			parts = [];
 			held = 0;
 			return line;
 		},
+		/** Number of lines that were too long. */
 		get skipped() {
 			return skipped;
 		},

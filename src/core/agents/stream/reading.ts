@@ -54,12 +54,7 @@ export type Reading = {
 	other_bytes: number;
 };
 
-export type StreamReader = {
-	push(bytes: Uint8Array): void;
-	/** Marks the end of the output. Can be called more than once. */
-	end(): Reading;
-	readonly reading: Reading;
-};
+export type StreamReader = ReturnType<typeof createReader>;
 
 const fresh = (): Reading => ({
 	session: null,
@@ -96,7 +91,7 @@ export function createReader(
 	format: Format,
 	onHappening: (happening: Happening) => void = () => {},
 	onNoise: (line: string) => void = () => {},
-): StreamReader {
+) {
 	const { interpret, knows } = ADAPTERS[format];
 	const reading = fresh();
 	const fold = new HappeningFold(reading);
@@ -151,8 +146,9 @@ export function createReader(
 
 	const lines = createLines(line);
 	return {
-		push: (bytes) => lines.push(bytes),
-		end() {
+		push: (bytes: Uint8Array) => lines.push(bytes),
+		/** Marks the end of the output. Can be called more than once. */
+		end(): Reading {
 			const rest = lines.end();
 			reading.skipped = lines.skipped;
 			if (rest !== null && rest.trim() !== "") lastLine(rest);
