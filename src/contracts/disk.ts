@@ -29,8 +29,6 @@ export interface Disk {
 	list(path: string): string[];
 	/** Removes a file, or a folder with its contents. Does nothing if it does not exist. */
 	remove(path: string): void;
-	/** Free bytes on the disk of `path`. */
-	free(path: string): number;
 	/**
 	 * Calls back with the name of each file in the folder that was written to, in the order of the writes; consecutive writes to one file may be reported as one.
 	 * Null if the system has no such notifications; calls `onEnd` when they stop. Returns a function that ends the watch.

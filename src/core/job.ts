@@ -47,11 +47,8 @@ export const isWaiting = (status: Status): status is Waiting => isOneOf(status, 
 export const mayMove = (from: Status, to: Status): boolean => MOVES[from].includes(to);
 
 export function checkMove(id: number, from: Status, to: Status): void {
-	if (!mayMove(from, to)) throw illegal(id, from, to);
+	if (!mayMove(from, to)) throw new SluiceError("illegal_transition", `job ${id} is ${from} and cannot become ${to}`, { field: "id" });
 }
-
-const illegal = (id: number, from: Status, to: Status, hint?: string) =>
-	new SluiceError("illegal_transition", `job ${id} is ${from} and cannot become ${to}`, { field: "id", hint });
 
 const ENDED_WORDS: Record<Terminal, string> = {
 	succeeded: "has already succeeded",

@@ -1,6 +1,6 @@
 // This machine's disk.
 
-import { constants, ftruncateSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, watch, writeSync } from "node:fs";
+import { constants, ftruncateSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, watch, writeSync } from "node:fs";
 import { type Disk, MAX_READ } from "../contracts/disk.ts";
 import { readBytes, usePlainFile } from "./plain-file.ts";
 
@@ -79,10 +79,6 @@ export const localDisk: Disk = {
 	cut: (path, size) => into(path, 0, (file) => ftruncateSync(file, size)),
 	list: (path) => unlessMissing(() => readdirSync(path), []),
 	remove: (path) => rmSync(path, { recursive: true, force: true }),
-	free(path) {
-		const { bavail, bsize } = statfsSync(path);
-		return bavail * bsize;
-	},
 	watch(folder, onWrite, onEnd) {
 		try {
 			const watcher = watch(folder, { persistent: false }, (kind, name) => {

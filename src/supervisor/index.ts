@@ -37,7 +37,7 @@ import { createWaiters } from "./waiters.ts";
 export type { AgentProgress } from "./agent.ts";
 export { type ProgramFound, STEPS, type StartStep, type SupervisorDeps } from "./context.ts";
 export type { LogPart } from "./logs/logs.ts";
-export { SETTINGS, type SupervisorSettings } from "./settings.ts";
+export type { SupervisorSettings } from "./settings.ts";
 
 export type Supervisor = {
 	/** Matches this host's processes with the runs assigned to it, then claims whenever something may be startable. */

@@ -2,8 +2,8 @@
 
 import type { CustomProfile } from "../core/agents/index.ts";
 import type { Reveal } from "../core/input/env-reference.ts";
-import { RUN_SETTINGS } from "../core/schema/run-settings.ts";
-import { usualOf, type ValuesOf } from "../core/schema/setting.ts";
+import type { RUN_SETTINGS } from "../core/schema/run-settings.ts";
+import type { ValuesOf } from "../core/schema/setting.ts";
 
 export type SupervisorSettings = ValuesOf<typeof RUN_SETTINGS> & {
 	/** Variables that every run gets: those of the daemon's environment that the allow-list lets through. The job's own variables override them. */
@@ -20,15 +20,4 @@ export type SupervisorSettings = ValuesOf<typeof RUN_SETTINGS> & {
 	sluice: readonly string[] | null;
 	/** Time zone of times that agents print without one. */
 	timezone: string;
-};
-
-export const SETTINGS: SupervisorSettings = {
-	...usualOf(RUN_SETTINGS),
-	env: {},
-	max_log_bytes: 1_000_000_000,
-	agents: {},
-	accounts: {},
-	reveal: (text) => ({ value: text }),
-	sluice: null,
-	timezone: "UTC",
 };

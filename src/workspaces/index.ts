@@ -29,7 +29,7 @@ export type Work = Workspaces &
 		/** Something in this repo has changed: retry the merges that wait for it. */
 		stir(repo: string): void;
 		prune(act: "remove" | "only look"): Promise<PruneReport>;
-		worktrees(repo?: string): WorktreeView[];
+		worktrees(): WorktreeView[];
 		/** A job's worktree, for a person who is about to work there: its `.git` is put back as git made it. */
 		place(job: number): Promise<WorktreeView | null>;
 		/** How a person can recreate a removed worktree; null when this host cannot. */
@@ -96,10 +96,7 @@ export function createWork(parts: WorkspaceDeps): Work {
 		makers: makers.of,
 		capture: (folder, whose) => captureDiff(context, folder, whose),
 		prune: (act) => prune(context, { what: "ended", act }),
-		worktrees: (repo) =>
-			allRecords(context)
-				.filter((record) => repo === undefined || record.repo === repo)
-				.map((record) => viewOf(context, record)),
+		worktrees: () => allRecords(context).map((record) => viewOf(context, record)),
 		place: (job) => placeOf(context, job),
 		async restorable(name, past) {
 			const repo = context.repo(name);

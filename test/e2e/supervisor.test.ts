@@ -11,8 +11,9 @@ import { localHost, systemClock } from "../../src/host/local.ts";
 import { openProcesses } from "../../src/host/processes/index.ts";
 import { secret, tag } from "../../src/host/secret.ts";
 import { type JobInput, type JobView, openScheduler, type Scheduler } from "../../src/index.ts";
-import { createSupervisor, SETTINGS, type Supervisor, type SupervisorSettings } from "../../src/supervisor/index.ts";
+import { createSupervisor, type Supervisor, type SupervisorSettings } from "../../src/supervisor/index.ts";
 import { makeFolder } from "../make/folder.ts";
+import { SETTINGS } from "../make/supervised.ts";
 import { until } from "../make/until.ts";
 
 type Home = { folder: string; homeTag: string; settings: SupervisorSettings };

@@ -6,11 +6,12 @@ import { onTestFinished } from "vitest";
 import type { Disk } from "../../src/contracts/disk.ts";
 import type { Facts, Host } from "../../src/contracts/host.ts";
 import { type Log, SILENT } from "../../src/contracts/log.ts";
+import { RUN_SETTINGS } from "../../src/core/schema/run-settings.ts";
+import { usualOf } from "../../src/core/schema/setting.ts";
 import { localDisk } from "../../src/host/disk.ts";
 import { type JobInput, type JobView, type OpenOptions, openScheduler, type Scheduler } from "../../src/index.ts";
 import {
 	createSupervisor,
-	SETTINGS,
 	type StartStep,
 	type Supervisor,
 	type SupervisorDeps,
@@ -19,6 +20,18 @@ import {
 import { FakeProcesses } from "./fake-processes.ts";
 import { FakeClock } from "./fakes.ts";
 import { makeFolder } from "./folder.ts";
+
+/** The settings of tests that set none. */
+export const SETTINGS: SupervisorSettings = {
+	...usualOf(RUN_SETTINGS),
+	env: {},
+	max_log_bytes: 1_000_000_000,
+	agents: {},
+	accounts: {},
+	reveal: (text) => ({ value: text }),
+	sluice: null,
+	timezone: "UTC",
+};
 
 /** Timers that go off when the test lets time pass. */
 class TimedHost implements Host {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { promptFor } from "./prompt-context.ts";
-import { readRecipe, variablesOf } from "./recipe.ts";
+import { readRecipe } from "./recipe.ts";
 import { renderRecipe } from "./render.ts";
 import { SHIPPED } from "./shipped.ts";
 
@@ -158,9 +158,6 @@ describe("rendering", () => {
 		});
 		// A step without earlier steps may use what its caller provides.
 		readRecipe({ agent: "a", prompt: "{{after.anything.result}}" }, "r");
-	});
-	test("which variables it asks for", () => {
-		expect(variablesOf(simple())).toEqual(["word"]);
 	});
 });
 

@@ -287,8 +287,3 @@ function mustBeDeclared({ vars }: Recipe, { variable, field }: Use): void {
 		guess ? `did you mean {{${guess}}}?` : "declare it under vars",
 	);
 }
-
-/** Every variable that a recipe uses, without duplicates. */
-export const variablesOf = (recipe: Recipe): string[] => [
-	...new Set(recipe.steps.flatMap((step) => usesOf(step).map(({ variable }) => variable))),
-];

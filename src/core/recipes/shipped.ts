@@ -13,6 +13,8 @@ const REFUSE =
 /** All steps of a pipeline write to one branch; the last step passes it to the merge queue. */
 const BRANCH = "sluice/{{item}}";
 
+/** A step that hands its branch on to the next one. */
+const UNMERGED = { worktree: BRANCH, no_merge: true };
 const merge = {
 	name: "merge",
 	title: "Merge {{item}} into {{repo}}",
@@ -57,16 +59,14 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				expect: "change",
 				title: "Implement {{item}}: {{title}}",
 				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${VOICE} ${REPORT}\n\n${END}`,
-				worktree: BRANCH,
-				no_merge: true,
+				...UNMERGED,
 			},
 			{
 				name: "review",
 				expect: "none",
 				title: "Review {{item}}: {{title}}",
 				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\nWhat the step before reported: ${"{{after.implement.result}}"}\n\nMend what is small, and commit that. {{testing}} ${REFUSE}`,
-				worktree: BRANCH,
-				no_merge: true,
+				...UNMERGED,
 			},
 			merge,
 		],
@@ -77,8 +77,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 		steps: [
 			{
 				name: "research",
-				worktree: BRANCH,
-				no_merge: true,
+				...UNMERGED,
 				produces: ["file:research/{{item}}.md"],
 				lane: "research",
 				title: "Research {{item}}: {{title}}",
@@ -101,8 +100,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 		steps: [
 			{
 				name: "plan",
-				worktree: BRANCH,
-				no_merge: true,
+				...UNMERGED,
 				produces: ["file:plans/{{item}}/plan.md"],
 				lane: "plan",
 				title: "Plan {{item}}: {{title}}",
@@ -110,8 +108,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 			},
 			{
 				name: "spec",
-				worktree: BRANCH,
-				no_merge: true,
+				...UNMERGED,
 				needs: ["file:plans/{{item}}/plan.md"],
 				produces: ["file:plans/{{item}}/spec.md"],
 				lane: "spec",
@@ -120,8 +117,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 			},
 			{
 				name: "phase",
-				worktree: BRANCH,
-				no_merge: true,
+				...UNMERGED,
 				needs: ["file:plans/{{item}}/spec.md"],
 				produces: ["file:plans/{{item}}/phases.md"],
 				lane: "phase",
@@ -148,14 +144,12 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				expect: "change",
 				title: "Materialize {{item}}: {{title}}",
 				prompt: `Make what ${"{{item}}"} asks for: ${TASK}\n\nCommit it on this branch. ${COMMIT}\n\n${VOICE}\n\n${END}`,
-				worktree: BRANCH,
-				no_merge: true,
+				...UNMERGED,
 			},
 			{
 				name: "approve",
 				// On the branch, so that its diff shows what the branch has.
-				worktree: BRANCH,
-				no_merge: true,
+				...UNMERGED,
 				title: "Approve {{item}}: {{title}}",
 				command: ["true"],
 				requires_approval: true,
@@ -165,8 +159,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				expect: "none",
 				title: "Review {{item}}: {{title}}",
 				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\n${REFUSE}`,
-				worktree: BRANCH,
-				no_merge: true,
+				...UNMERGED,
 			},
 			merge,
 		],

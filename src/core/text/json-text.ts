@@ -37,12 +37,12 @@ const MARK = "\u0001json:";
 const MARKED = /"\\u0001json:(\d+)"/g;
 
 /** JSON.stringify that writes each `JsonText` unchanged. */
-export function writeJson(value: unknown, indent?: number): string {
+export function writeJson(value: unknown): string {
 	written = [];
 	let text: string;
 	let texts: readonly string[];
 	try {
-		text = JSON.stringify(value, null, indent);
+		text = JSON.stringify(value);
 	} finally {
 		texts = written;
 		written = undefined;
