@@ -3,6 +3,8 @@
 // The runs of its recipe in its lane come first, then those of its recipe, then those of its lane, each if there are enough; else the first of these pools
 // that has any; else all runs. A draw is one run, varied a little (a smoothed bootstrap): few runs say less about the next one than many do.
 
+import { addTo } from "../text/lists-by-key.ts";
+
 export type Sample = { lane: string; recipe: string | null; ms: number };
 /** What an estimate is based on. `like`: "same" = the job's recipe or lane, "any" = other kinds of runs, if there are no better ones. */
 export type Basis = { of: string; runs: number; like: "same" | "any" };
@@ -14,19 +16,14 @@ const UNKNOWN_SPREAD = Math.LN2;
 
 export function poolsOf(samples: readonly Sample[]): (job: { lane: string; recipe: string | null }) => Pool | null {
 	const groups = new Map<string, number[]>();
-	const put = (key: string, ms: number) => {
-		const some = groups.get(key);
-		if (some) some.push(ms);
-		else groups.set(key, [ms]);
-	};
 	const key = (recipe: string | null, lane: string | null) => JSON.stringify([recipe, lane]);
 	for (const { lane, recipe, ms } of samples) {
 		const least = Math.max(1, ms);
-		put(key(null, null), least);
-		put(key(null, lane), least);
+		addTo(groups, key(null, null), least);
+		addTo(groups, key(null, lane), least);
 		if (recipe === null) continue;
-		put(key(recipe, null), least);
-		put(key(recipe, lane), least);
+		addTo(groups, key(recipe, null), least);
+		addTo(groups, key(recipe, lane), least);
 	}
 	const made = new Map<string, Pool>();
 	const pool = (at: string, of: string, like: Basis["like"]): Pool => {

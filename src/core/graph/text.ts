@@ -7,6 +7,7 @@
 //   mermaid, dot   arrows follow the work: from the producer to the consumer
 
 import type { Lock, Policy, Status } from "../job.ts";
+import { addTo } from "../text/lists-by-key.ts";
 
 export type GraphNode = {
 	id: number;
@@ -80,19 +81,10 @@ function nodeLine(node: GraphNode): string {
 	return ascii(parts.join(" "));
 }
 
-function edgesBySource(edges: readonly GraphEdge[]): Map<number, GraphEdge[]> {
-	const found = new Map<number, GraphEdge[]>();
-	for (const edge of edges) {
-		const some = found.get(edge.from);
-		if (some) some.push(edge);
-		else found.set(edge.from, [edge]);
-	}
-	return found;
-}
-
 function dagLines(graph: Graph, maxDepth: number): string[] {
 	const byId = new Map(graph.nodes.map((node) => [node.id, node]));
-	const from = edgesBySource(graph.edges);
+	const from = new Map<number, GraphEdge[]>();
+	for (const edge of graph.edges) addTo(from, edge.from, edge);
 	const lines: string[] = [];
 	/** Jobs already expanded below the present root: a second path to one prints a single line. */
 	let unfolded = new Set<number>();

@@ -5,6 +5,8 @@
 //   runs                it likes, unless it waits for jobs itself: once those have ended
 //   has ended           –
 
+import { addTo } from "../text/lists-by-key.ts";
+
 /** Why one job cannot end before another. `what`: the artifact, the lock, the resource. */
 export type WaitLink = { to: number; kind: "waits" | "after" | "artifact" | "lock" | "resource"; what?: string };
 /** Satisfied once jobs of `links` with a total weight of at least `least` have ended. */
@@ -48,11 +50,7 @@ function canEnd(nodes: ReadonlyMap<number, readonly Need[]>): Set<number> {
 		if (unmet.length === 0) ready.push(job);
 		for (const { links, least } of unmet) {
 			const need = { left: least };
-			for (const { to, weight } of links) {
-				const known = told.get(to);
-				if (known) known.push({ job, need, weight });
-				else told.set(to, [{ job, need, weight }]);
-			}
+			for (const { to, weight } of links) addTo(told, to, { job, need, weight });
 		}
 	}
 	for (let job = ready.pop(); job !== undefined; job = ready.pop()) {

@@ -13,6 +13,7 @@ import { ask, type Op } from "../../contracts/store.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { addTo } from "../../core/text/lists-by-key.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Engine } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -127,12 +128,7 @@ async function childrenOf(engine: Engine): Promise<Map<number, number[]>> {
 	for (let after: number | null = 0; after !== null; ) {
 		const from: number = after;
 		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: SLICE }));
-		for (const { id, path } of page)
-			for (const ancestor of path ?? []) {
-				const known = children.get(ancestor);
-				if (known) known.push(id);
-				else children.set(ancestor, [id]);
-			}
+		for (const { id, path } of page) for (const ancestor of path ?? []) addTo(children, ancestor, id);
 		after = page.length < SLICE ? null : nth(page, -1).id;
 	}
 	return children;
@@ -217,9 +213,7 @@ function followersAmong(above: ReadonlyMap<number, readonly number[]>, found: Re
 	for (const [id, preds] of above)
 		for (const pred of preds) {
 			if (found.has(pred)) open.push(id);
-			const known = below.get(pred);
-			if (known) known.push(id);
-			else below.set(pred, [id]);
+			addTo(below, pred, id);
 		}
 	const late = new Set<number>();
 	for (let id = open.pop(); id !== undefined; id = open.pop()) {

@@ -10,9 +10,11 @@ import { ask, type Op } from "../../contracts/store.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { addTo } from "../../core/text/lists-by-key.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { type Cancelling, continuationKey, continueLater } from "../waiting/continuation.ts";
+import { edgesFrom } from "../waiting/gate-facts.ts";
 import { endJob } from "../waiting/park.ts";
 
 type What = { reason: string; subtree: boolean; piece: number };
@@ -106,23 +108,11 @@ function* subtree(tx: Tx, roots: readonly Job[]): Op<Job[] | null> {
 	const children = new Map<number, number[]>();
 	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: LOOKED });
 	if (active.length === LOOKED) return null;
-	for (const { id, path } of active) {
-		for (const ancestor of path ?? []) {
-			const known = children.get(ancestor);
-			if (known) known.push(id);
-			else children.set(ancestor, [id]);
-		}
-	}
+	for (const { id, path } of active) for (const ancestor of path ?? []) addTo(children, ancestor, id);
 	const found = new Map(roots.map((root) => [root.id, root]));
 	const open = [...roots];
 	for (let job = open.shift(); job; job = open.shift()) {
-		const next = [...(children.get(job.id) ?? [])];
-		for (let after = 0; job.dependents; ) {
-			const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
-			next.push(...edges.map((edge) => edge.job));
-			if (edges.length < 1000) break;
-			after = nth(next, -1);
-		}
+		const next = [...(children.get(job.id) ?? []), ...(yield* edgesFrom(tx, job)).map((edge) => edge.job)];
 		yield* tx.load(next);
 		for (const id of next) {
 			const one = tx.peek(id);

@@ -1,12 +1,12 @@
 // Which jobs `rerun` of a job runs again besides that job: its children that its end had blocked, and in turn their children. Other jobs that it blocked
 // stay blocked.
 
-import { ask, type Op } from "../../contracts/store.ts";
+import type { Op } from "../../contracts/store.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import { deadEnd, fits } from "../../core/gates/after.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { allPredecessors } from "../waiting/gate-facts.ts";
+import { allPredecessors, edgesFrom } from "../waiting/gate-facts.ts";
 
 type Jobs = Map<number, Job>;
 /** Throws if a job cannot be open again because its item or its name now belongs to another job. */
@@ -14,18 +14,12 @@ type Refuse = (tx: Tx, set: ReadonlyMap<number, Job>) => Op<void>;
 
 /** Dependents that are blocked because of how this job ended. */
 function* blockedBy(tx: Tx, job: Job): Op<Job[]> {
-	const found: Job[] = [];
-	if (!job.dependents || !isTerminal(job.status)) return found;
-	for (let after = 0; ; ) {
-		const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
-		yield* tx.load(edges.map((edge) => edge.job));
-		for (const edge of edges) {
-			const one = tx.peek(edge.job);
-			if (one?.status === "blocked_by_dependency" && fits(edge.policy, job.status, job.merge_status) === "never") found.push(one);
-		}
-		if (edges.length < 1000) return found;
-		after = nth(edges, -1).job;
-	}
+	if (!isTerminal(job.status)) return [];
+	const { status, merge_status } = job;
+	return (yield* edgesFrom(tx, job)).flatMap((edge) => {
+		const one = tx.peek(edge.job);
+		return one?.status === "blocked_by_dependency" && fits(edge.policy, status, merge_status) === "never" ? [one] : [];
+	});
 }
 
 /** The job, and those of its descendants that it blocked and that nothing else blocks. */

@@ -10,7 +10,7 @@ import { drop, isTerminal, isWaiting, type Job } from "../../core/job.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { dropContinuation, wakeByFact } from "../waiting/continuation.ts";
-import { allPredecessors, isUntold, recount, wantFact } from "../waiting/gate-facts.ts";
+import { allPredecessors, edgesFrom, isUntold, recount, wantFact } from "../waiting/gate-facts.ts";
 import { countBatch, joinChain, reevaluate, unplace } from "../waiting/park.ts";
 import { refuseNames, refuseOlder, retakeNames } from "./names.ts";
 import { leftBlocked, withChildren } from "./rerun.ts";
@@ -138,13 +138,7 @@ function* downstream(tx: Tx, root: Job, seen: Followers = new Map()): Op<Map<num
 }
 
 function* followers(tx: Tx, job: Job): Op<number[]> {
-	const next: number[] = [];
-	for (let after = 0; job.dependents; ) {
-		const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
-		next.push(...edges.map((edge) => edge.job));
-		if (edges.length < 1000) break;
-		after = nth(next, -1);
-	}
+	const next = (yield* edgesFrom(tx, job)).map((edge) => edge.job);
 	const keys = [
 		...(job.produces ?? []).map((artifact) => artifactKey(artifact, job.repo)),
 		`artifact:job:${job.id}`,
@@ -157,25 +151,15 @@ function* followers(tx: Tx, job: Job): Op<number[]> {
 
 /** Counts the edge from a job that runs again as open: its waiting dependents had counted it as satisfied. */
 function* reopenEdges(tx: Tx, root: Job): Op<void> {
-	for (let after = 0; ; ) {
-		const edges = yield* ask({ read: "edges", pred: root.id, after, limit: 1000 });
-		yield* tx.load(edges.map((edge) => edge.job));
-		for (const edge of edges) {
-			const job = tx.peek(edge.job);
-			if (!job || isTerminal(job.status) || isUntold(tx, { job: root.id, policy: edge.policy }, job.id)) continue;
-			if (fits(edge.policy, root.status, root.merge_status) !== "met") continue;
-			// A running dependent goes on. If it comes back to the queue, `recount` counts its predecessors again.
-			if (job.status === "running") {
-				job.deps_left = 1;
-				tx.touch(job);
-				continue;
-			}
-			job.deps_left = (job.deps_left ?? 0) + 1;
-			tx.touch(job);
-			tx.work.reevaluate(job);
-		}
-		if (edges.length < 1000) return;
-		after = nth(edges, -1).job;
+	for (const edge of yield* edgesFrom(tx, root)) {
+		const job = tx.peek(edge.job);
+		if (!job || isTerminal(job.status) || isUntold(tx, { job: root.id, policy: edge.policy }, job.id)) continue;
+		if (fits(edge.policy, root.status, root.merge_status) !== "met") continue;
+		// A running dependent goes on. If it comes back to the queue, `recount` counts its predecessors again.
+		const isRunning = job.status === "running";
+		job.deps_left = isRunning ? 1 : (job.deps_left ?? 0) + 1;
+		tx.touch(job);
+		if (!isRunning) tx.work.reevaluate(job);
 	}
 }
 

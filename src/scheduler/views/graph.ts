@@ -7,6 +7,7 @@ import { artifactKey, jobOfArtifact } from "../../core/fact.ts";
 import { commandLine, type Graph, type GraphEdge, type GraphNode } from "../../core/graph/text.ts";
 import type { Job, JobSpec } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { addTo } from "../../core/text/lists-by-key.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 
@@ -109,12 +110,8 @@ function* look(tx: Tx, ids: readonly number[], how: "with edges" | "alone"): Op<
 	});
 	if (how === "alone" || jobs.length === 0) return { nodes, edges: [] };
 	const after = new Map<number, GraphEdge[]>();
-	for (const { job, pred, policy } of yield* ask({ read: "preds_of", jobs: jobs.map((job) => job.id) })) {
-		const edge: GraphEdge = { from: job, to: pred, after: policy };
-		const some = after.get(job);
-		if (some) some.push(edge);
-		else after.set(job, [edge]);
-	}
+	for (const { job, pred, policy } of yield* ask({ read: "preds_of", jobs: jobs.map((job) => job.id) }))
+		addTo(after, job, { from: job, to: pred, after: policy });
 	const edges: GraphEdge[] = [];
 	for (const job of jobs) {
 		edges.push(...(after.get(job.id) ?? []));

@@ -16,6 +16,7 @@ import { READY } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { copy } from "../../core/text/copy.ts";
+import { addTo } from "../../core/text/lists-by-key.ts";
 import { kernelCounts } from "../kernel/queue.ts";
 import { backlog, delayWarning } from "../limits/backlog.ts";
 import { viewBudget } from "../limits/budgets.ts";
@@ -294,11 +295,8 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 		.slice(...(filter.before === undefined ? [0, limit] : [-limit]));
 	const specs = yield* tx.specs(jobs.map((job) => job.id));
 	const after = new Map<number, JobView["after"]>();
-	for (const { job, pred, policy } of yield* ask({ read: "preds_of", jobs: jobs.map((job) => job.id) })) {
-		const edges = after.get(job);
-		if (edges) edges.push({ job: pred, policy });
-		else after.set(job, [{ job: pred, policy }]);
-	}
+	for (const { job, pred, policy } of yield* ask({ read: "preds_of", jobs: jobs.map((job) => job.id) }))
+		addTo(after, job, { job: pred, policy });
 	const held = heldOfAll(tx, jobs);
 	return jobs.map((job) => {
 		const spec = specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at };

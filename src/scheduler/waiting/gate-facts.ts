@@ -1,7 +1,7 @@
 // Fetches what the job gates look at for one job. Most jobs need no lookup: they share one empty set of facts.
 
 import { ask, type Op, type Replies } from "../../contracts/store.ts";
-import { assert } from "../../core/errors.ts";
+import { assert, nth } from "../../core/errors.ts";
 import { artifactKey, conditionKey, headKey, isProbed, itemKey, jobOfArtifact } from "../../core/fact.ts";
 import { fits } from "../../core/gates/after.ts";
 import { askBatch } from "../../core/gates/buckets/batch-hold.ts";
@@ -150,6 +150,20 @@ export type Edges = Replies["preds"];
 
 /** Edges from a job to its predecessors. */
 export const edgesOf = (job: Job): Op<Edges> => ask({ read: "preds", job: job.id, from: 0, limit: 1_000_000 });
+
+const DEPENDENTS = 1000;
+
+/** Edges from a job to its dependents, which are loaded. */
+export function* edgesFrom(tx: Tx, job: Job): Op<Replies["edges"]> {
+	const found: Replies["edges"] = [];
+	for (let after = 0; job.dependents; after = nth(found, -1).job) {
+		const some = yield* ask({ read: "edges", pred: job.id, after, limit: DEPENDENTS });
+		found.push(...some);
+		if (some.length < DEPENDENTS) break;
+	}
+	yield* tx.load(found.map((edge) => edge.job));
+	return found;
+}
 
 export function* allPredecessors(tx: Tx, job: Job, known?: Edges): Op<Predecessor[]> {
 	const edges = known ?? (yield* edgesOf(job));
