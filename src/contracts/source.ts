@@ -3,7 +3,7 @@
 import type { SourceSettings } from "../core/schema/source.ts";
 import type { ItemFact } from "./host.ts";
 
-export type { SourceKind, SourceSettings } from "../core/schema/source.ts";
+export type { SourceSettings } from "../core/schema/source.ts";
 
 /** `batch` stands for the items that it tracks, `epic` for its children. Neither is work by itself. */
 export type ItemKind = "task" | "epic" | "batch";

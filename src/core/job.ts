@@ -326,6 +326,9 @@ export const hasRun = (job: Job): job is RunningJob => job.run !== undefined;
 
 export const runId = (job: number, attempt: number) => `${job}.${attempt}`;
 
+/** What is stored of a job's wait: why it waits, and when time alone may change that. */
+export const WAIT_FIELDS = ["wait_reason", "waits_for_pred", "gate", "since", "backoff_until", "due_at", "reserve_at"] as const;
+
 /** Removes fields by setting them to undefined: `delete` would make the object slow, and JSON leaves them out either way. */
 export function drop(job: Job, fields: readonly (keyof Job)[]): void {
 	const loose = job as Record<string, unknown>;

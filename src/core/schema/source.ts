@@ -7,7 +7,7 @@ import { flag, labelOrNone, oneOf } from "./setting-values.ts";
 
 /** The kinds of sources, and the field of an item that each can write back. */
 const WRITES = { cards: "agent_status", beads: "status", folder: null } as const;
-export type SourceKind = keyof typeof WRITES;
+type SourceKind = keyof typeof WRITES;
 
 const root: Reader<string> = (value, field) => {
 	const path = check.text(value, field, { max: 4096, lines: "one" });

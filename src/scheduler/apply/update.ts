@@ -4,7 +4,7 @@ import { ask, type Op } from "../../contracts/store.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey } from "../../core/fact.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
-import { drop, isTerminal, type Job } from "../../core/job.ts";
+import { drop, isTerminal, type Job, WAIT_FIELDS } from "../../core/job.ts";
 import { INPUT_KEYS, type JobKey } from "../../core/schema/job.ts";
 import { isOneOf } from "../../core/text/one-of.ts";
 import { linkFacts, markPredecessors, predecessors } from "../operations/add.ts";
@@ -21,7 +21,7 @@ const APART = ["name", "item", "owner", "runnable_at"] as const satisfies readon
 /** The fields that come from a job's input; fields that its runs have changed are kept. The job has a part of the input's fields: the rest change nothing. */
 const TAKEN: readonly string[] = [...INPUT_KEYS.filter((key) => !isOneOf(key, APART)), "kind", "will_merge"];
 
-const PLACED = ["wait_reason", "waits_for_pred", "gate", "since", "backoff_until", "ready_at", "due_at", "reserve_at", "timely"] as const;
+const PLACED = [...WAIT_FIELDS, "ready_at", "timely"] as const;
 
 /** Changes the jobs that still wait. A job that has started or ended meanwhile is left as it is, and its node is skipped with that reason. */
 export function* updateJobs(tx: Tx, prepared: PreparedManifest): Op<{ name: string; job: number }[]> {

@@ -6,15 +6,15 @@ import type { Kernel, Scheduler } from "../../contracts/scheduler.ts";
 import { DENIED_MAX } from "../../core/agents/permissions/denied.ts";
 import * as check from "../../core/input/check.ts";
 import { exactPayload, readPayload } from "../../core/input/payload.ts";
-import { MERGE_STATUSES, STOP_KINDS } from "../../core/job.ts";
+import { MERGE_STATUSES, STATUSES, STOP_KINDS } from "../../core/job.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
 import { type Fields, fieldsReader, type Reader } from "../../core/schema/field.ts";
 import { RUN_END } from "../../core/schema/run.ts";
 import { copy } from "../../core/text/copy.ts";
 import { checked } from "../kernel/input.ts";
+import { type Readers, readKeys } from "./input.ts";
 
 type Argument = (value: unknown) => unknown;
-type Readers = Record<string, Reader<unknown>>;
 
 const at =
 	(field: string, read: Reader<unknown>): Argument =>
@@ -25,14 +25,6 @@ const maybe =
 	(value, field) =>
 		value === undefined ? undefined : read(value, field);
 
-/** The keys of an object, each optional and read by its own rule. `prefix`: what errors put before a key. */
-function readKeys(given: Record<string, unknown>, readers: Readers, prefix: string): Record<string, unknown> {
-	check.knownKeys(given, Object.keys(readers), prefix);
-	const own: Record<string, unknown> = {};
-	for (const [key, read] of Object.entries(readers))
-		if (given[key] !== undefined) own[key] = read(given[key], prefix === "" ? key : `${prefix}.${key}`);
-	return own;
-}
 const keys =
 	(readers: Readers): Reader<Record<string, unknown>> =>
 	(value, field) =>
@@ -128,6 +120,20 @@ const cycle = (value: unknown, field: string) => check.oneOf(value, ["now"], fie
 /** Is checked by its method, which reads it in the form that it is stored in. */
 const same = (value: unknown) => value;
 
+/** What `list` may be asked for. */
+const LISTED: Readers = {
+	status: (value, field) => check.list(value, field, 20).map((one, index) => check.oneOf(one, STATUSES, `${field}[${index}]`)),
+	lane: check.label,
+	repo: check.label,
+	batch: check.label,
+	all: same,
+	limit: whole(1, 1_000_000),
+	after: whole(0),
+	before: whole(1),
+	ids: (value, field) => check.list(value, field, 10_000).map((one, index) => check.integer(one, `${field}[${index}]`, 1)),
+	recent: whole(1, 10_000),
+};
+
 /** The arguments of each method, in order. Nothing behind this table checks them again. */
 const ARGUMENTS = {
 	arm: [word("trigger"), at("mark", (value, field) => check.text(value, field, { max: 100_000 }))],
@@ -200,7 +206,7 @@ const ARGUMENTS = {
 	list: [
 		at(
 			"filter",
-			maybe((value, field) => copy(check.json(check.record(value, field), field))),
+			maybe((value) => readKeys(check.record(value, "filter"), LISTED, "")),
 		),
 	],
 	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],

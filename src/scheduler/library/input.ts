@@ -1,9 +1,9 @@
 // Checks the arguments of methods that are called often or take much at once, and of `openScheduler`; arguments.ts checks those of all other methods.
 
 import type { Act, ClaimOptions, OpenOptions, RunEnd } from "../../contracts/scheduler.ts";
-import { PRESETS, type PresetName } from "../../core/config.ts";
+import { PRESETS } from "../../core/config.ts";
 import * as check from "../../core/input/check.ts";
-import { fieldsReader } from "../../core/schema/field.ts";
+import { fieldsReader, type Reader } from "../../core/schema/field.ts";
 import { CLAIM, HOST_RUN_END } from "../../core/schema/run.ts";
 import { copy } from "../../core/text/copy.ts";
 import type { Claimer } from "../operations/claim.ts";
@@ -35,57 +35,57 @@ export function checkAct<T extends Act>(act: T | null | undefined): T | undefine
 	});
 }
 
-/** Checks the options of `openScheduler`. */
+export type Readers = Record<string, Reader<unknown>>;
+
+/** The keys of an object, each optional and read by its own rule. `prefix`: what errors put before a key. */
+export function readKeys(given: Record<string, unknown>, readers: Readers, prefix: string): Record<string, unknown> {
+	check.knownKeys(given, Object.keys(readers), prefix);
+	const own: Record<string, unknown> = {};
+	for (const [key, read] of Object.entries(readers))
+		if (given[key] !== undefined) own[key] = read(given[key], prefix === "" ? key : `${prefix}.${key}`);
+	return own;
+}
+const unread = (value: unknown) => value;
+const line = (value: unknown, field: string) => check.text(value, field, { max: 4096, lines: "one" });
+
+/** The options of `openScheduler`. */
+const OPEN: Record<keyof OpenOptions, Reader<unknown>> = {
+	url: (value, field) => {
+		if (!/^postgres(?:ql)?:\/\//.test(line(value, field)))
+			throw check.wrong(field, "is no address of a PostgreSQL database", "postgres://user@host:5432/database");
+		return value;
+	},
+	path: line,
+	by: check.word,
+	preset: (value, field) => check.oneOf(value, Object.keys(PRESETS), field),
+	drive: (value, field) => check.oneOf(value, ["auto", "manual"], field),
+	settings: (value, field) => check.oneOf(value, ["own", "shared"], field),
+	piece: (value, field) => check.integer(value, field, 1),
+	poll_others_ms: (value, field) => check.integer(value, field, 1, 3_600_000),
+	config: (value, field) => copy(check.json(check.record(value, field), field)),
+	join: (value, field) => copy(readKeys(check.record(value, field), JOIN, field)),
+	clock: unread,
+	host: unread,
+	chance: unread,
+	fault: unread,
+	agents: unread,
+	log: unread,
+};
+const JOIN: Record<keyof NonNullable<OpenOptions["join"]>, Reader<unknown>> = {
+	name: check.label,
+	home: check.word,
+	labels: check.labels,
+	repos: (value, field) => check.list(value, field).map((repo, index) => check.label(repo, `${field}[${index}]`)),
+};
+
 export function checkOpen(options: OpenOptions): OpenOptions {
 	return check.taking("options", () => {
-		const given = check.record(options, "options") as OpenOptions;
-		check.knownKeys(
-			given as Record<string, unknown>,
-			[
-				"path",
-				"url",
-				"preset",
-				"config",
-				"clock",
-				"host",
-				"chance",
-				"by",
-				"join",
-				"settings",
-				"drive",
-				"fault",
-				"piece",
-				"poll_others_ms",
-				"agents",
-				"log",
-			],
-			"",
-		);
-		if (given.url !== undefined) {
-			if (!/^postgres(?:ql)?:\/\//.test(check.text(given.url, "url", { max: 4096, lines: "one" })))
-				throw check.wrong("url", "is no address of a PostgreSQL database", "postgres://user@host:5432/database");
-			if (given.path !== undefined) throw check.wrong("path", "is given together with url", "give one of them: a file, or a database");
-		} else if (check.text(given.path, "path", { max: 4096, lines: "one" }) === "")
+		const given = check.record(options, "options");
+		const own: OpenOptions = readKeys(given, OPEN, "");
+		if (own.url !== undefined && own.path !== undefined)
+			throw check.wrong("path", "is given together with url", "give one of them: a file, or a database");
+		if (own.url === undefined && line(own.path, "path") === "")
 			throw check.wrong("path", "is empty", 'give a file, or ":memory:" for a queue that ends with the process');
-		if (given.by !== undefined) check.word(given.by, "by");
-		if (given.preset !== undefined) check.oneOf(given.preset, Object.keys(PRESETS) as PresetName[], "preset");
-		if (given.drive !== undefined) check.oneOf(given.drive, ["auto", "manual"], "drive");
-		if (given.settings !== undefined) check.oneOf(given.settings, ["own", "shared"], "settings");
-		if (given.piece !== undefined) check.integer(given.piece, "piece", 1);
-		if (given.poll_others_ms !== undefined) check.integer(given.poll_others_ms, "poll_others_ms", 1, 3_600_000);
-		const own: OpenOptions = { ...given };
-		if (given.config !== undefined)
-			own.config = copy(check.json(check.record(given.config, "config"), "config")) as NonNullable<OpenOptions["config"]>;
-		if (given.join === undefined) return own;
-		const join = check.record(given.join, "join") as NonNullable<OpenOptions["join"]>;
-		check.knownKeys(join, ["name", "labels", "repos", "home"], "join");
-		if (join.name !== undefined) check.label(join.name, "join.name");
-		if (join.home !== undefined) check.word(join.home, "join.home");
-		if (join.labels !== undefined) check.labels(join.labels, "join.labels");
-		if (join.repos !== undefined)
-			check.list(join.repos, "join.repos").forEach((repo, index) => {
-				check.label(repo, `join.repos[${index}]`);
-			});
-		return { ...own, join: copy(join) };
+		return own;
 	});
 }

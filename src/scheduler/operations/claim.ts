@@ -9,7 +9,7 @@ import { capacity, chooseAccount, footprint, freeOn } from "../../core/gates/buc
 import { quotaOf } from "../../core/gates/buckets/holds.ts";
 import { askPace } from "../../core/gates/buckets/pace.ts";
 import { decide, shut } from "../../core/gates/index.ts";
-import { drop, hasRun, type Job, type Run } from "../../core/job.ts";
+import { drop, hasRun, type Job, type Run, WAIT_FIELDS } from "../../core/job.ts";
 import { holdKey, type LimitsView } from "../../core/limits-view.ts";
 import { priorityAt } from "../../core/order.ts";
 import { READY } from "../../core/parked.ts";
@@ -286,21 +286,7 @@ function* repark(tx: Tx, job: Job, claimer: Claimer): Op<void> {
 	tx.touch(job);
 }
 
-const BEFORE_RUN = [
-	"gate",
-	"since",
-	"wait_reason",
-	"waits_for_pred",
-	"rank",
-	"backoff_until",
-	"reserve_at",
-	"due_at",
-	"exit_kind",
-	"goes_on",
-	"exit_code",
-	"raw_exit_code",
-	"verdict",
-] as const;
+const BEFORE_RUN = [...WAIT_FIELDS, "rank", "exit_kind", "goes_on", "exit_code", "raw_exit_code", "verdict"] as const;
 
 function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	const account = chooseAccount(bucket, tx.world(claimer.host)) ?? undefined;

@@ -6,7 +6,7 @@ import { ask, type Op } from "../../contracts/store.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../../core/fact.ts";
 import { fits } from "../../core/gates/after.ts";
-import { drop, isTerminal, isWaiting, type Job } from "../../core/job.ts";
+import { drop, isTerminal, isWaiting, type Job, WAIT_FIELDS } from "../../core/job.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { dropContinuation, wakeByFact } from "../waiting/continuation.ts";
@@ -208,6 +208,36 @@ function* retakeItems(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 	for (const { job, item } of leftItems(set)) tx.put("chain", item, joinChain(yield* tx.get("chain", item), job));
 }
 
+/** What its runs and its waits have left in a job. */
+const OF_RUNS = [
+	...WAIT_FIELDS,
+	...([
+		"ready_at",
+		"waited_on",
+		"run",
+		"last_run",
+		"started_at",
+		"ended_at",
+		"exit_code",
+		"raw_exit_code",
+		"exit_kind",
+		"end_reason",
+	] as const),
+	...([
+		"merge_report",
+		"session",
+		"prefer",
+		"failures",
+		"dispatch_failures",
+		"outage",
+		"last_failure",
+		"question",
+		"answer",
+		"asked",
+	] as const),
+	...(["verdict", "result", "granted", "denied", "closing_question"] as const),
+];
+
 /** Resets a job as if it had never run, except that attempt numbers go on. */
 function* reset(tx: Tx, job: Job): Op<void> {
 	const was = job.status;
@@ -225,41 +255,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 				message: job.last_failure ?? null,
 			});
 	}
-	const gone = [
-		"run",
-		"last_run",
-		"started_at",
-		"ended_at",
-		"exit_code",
-		"raw_exit_code",
-		"exit_kind",
-		"end_reason",
-		"merge_report",
-		"session",
-		"prefer",
-		"wait_reason",
-		"waits_for_pred",
-		"waited_on",
-		"gate",
-		"since",
-		"failures",
-		"dispatch_failures",
-		"outage",
-		"last_failure",
-		"backoff_until",
-		"ready_at",
-		"question",
-		"answer",
-		"asked",
-		"verdict",
-		"result",
-		"granted",
-		"denied",
-		"closing_question",
-		"due_at",
-		"reserve_at",
-	] as const;
-	drop(job, gone);
+	drop(job, OF_RUNS);
 	if (job.will_merge) job.merge_status = "none";
 	job.parked_on = "end";
 	job.bucket = tx.bucketFor(job).id;

@@ -6,7 +6,7 @@ import type { MoveMap } from "../../core/event.ts";
 import { artifactKey, isMarker, isProbed, itemKey } from "../../core/fact.ts";
 import type { JobFacts, Verdict } from "../../core/gates/gate.ts";
 import { type Decision, decide } from "../../core/gates/index.ts";
-import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../../core/job.ts";
+import { drop, type ExitKind, isWaiting, type Job, type Terminal, WAIT_FIELDS } from "../../core/job.ts";
 import { isOnBatch, isOnLock, READY } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { countSerial, uncountSerial } from "../limits/backlog.ts";
@@ -150,19 +150,7 @@ export type JobEnd = {
 	usage?: Record<string, number>;
 };
 
-const ENDED = [
-	"due_at",
-	"wait_reason",
-	"waits_for_pred",
-	"gate",
-	"since",
-	"backoff_until",
-	"ready_at",
-	"rank",
-	"forced",
-	"question",
-	"reserve_at",
-] as const;
+const ENDED = [...WAIT_FIELDS, "ready_at", "rank", "forced", "question"] as const;
 
 /** Ends a job for good: unparks it and removes it from its chain and batch. Its dependents go on the worklist. */
 export function* endJob(tx: Tx, job: Job, end: JobEnd): Op<void> {
