@@ -9,6 +9,18 @@ const CLAIM_MAX = 100;
 const CLAIM_RETRY_MS = 1_000;
 const LEASE_RETRY_MS = 100;
 
+export type Claiming = {
+	/** Claims, unless a claim is under way already: that claim sees everything that is committed before it begins. */
+	request(): void;
+	/** Implements `sluice run`. */
+	runCycle(): Promise<PlanReport>;
+	open(): void;
+	/** Claims nothing more. A claim that is under way may still hand over runs. */
+	close(): void;
+	/** No claim and no cycle is under way. */
+	readonly idle: boolean;
+};
+
 type ClaimingParts = Pick<SupervisorDeps, "scheduler" | "host" | "log" | "hostName" | "mayLaunch"> & {
 	begin(claimed: readonly Claimed[]): void;
 	/** A claim or a cycle is over: `drain` waits for that. */
@@ -16,14 +28,13 @@ type ClaimingParts = Pick<SupervisorDeps, "scheduler" | "host" | "log" | "hostNa
 	fault(error: unknown): void;
 };
 
-export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begin, onOver, fault }: ClaimingParts) {
+export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begin, onOver, fault }: ClaimingParts): Claiming {
 	const claimer: ClaimOptions = { worker: `host:${hostName}`, host: hostName, kinds: ["command", "agent"], max: CLAIM_MAX };
 	/** Identifies the claim under way; null if there is none. */
 	let claiming: object | null = null;
 	let cycles = 0;
 	let isOpen = false;
 
-	/** Claims, unless a claim is under way already: that claim sees everything that is committed before it begins. */
 	function request(): void {
 		if (!isOpen || claiming) return;
 		const mine = {};
@@ -69,7 +80,6 @@ export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begi
 		if (claimed.length === CLAIM_MAX) request();
 	}
 
-	/** Implements `sluice run`. */
 	async function runCycle(): Promise<PlanReport> {
 		if (!isOpen || mayLaunch?.() === false)
 			throw new SluiceError("conflict", "this daemon starts nothing now: it is stopping, or waits for its lease", { hint: "try it again" });
@@ -87,14 +97,12 @@ export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begi
 	return {
 		request,
 		runCycle,
-		open(): void {
+		open() {
 			isOpen = true;
 		},
-		/** Claims nothing more. A claim that is under way may still hand over runs. */
-		close(): void {
+		close() {
 			isOpen = false;
 		},
-		/** No claim and no cycle is under way. */
 		get idle() {
 			return claiming === null && cycles === 0;
 		},

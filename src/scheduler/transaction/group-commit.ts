@@ -27,7 +27,7 @@ import { Memory, STANDING } from "./cache.ts";
 import { DryRunDone, FailedAfterChange } from "./outcomes.ts";
 import { answer, endsIn, jobsOf, type Pending, PHASES, type RunOptions, type Task, type Upkeep } from "./pending.ts";
 import type { RecordMap } from "./record-map.ts";
-import { type HighestIds, idsIn, leap, tellRestored } from "./restored.ts";
+import { type HighestIds, idsIn, leap, refuseMoved, tellRestored } from "./restored.ts";
 import { Tx } from "./tx.ts";
 import { isHidden } from "./unwritten.ts";
 
@@ -391,15 +391,6 @@ export class Engine {
 		this.mono = mono;
 		return mono < this.graceUntil ? "renew" : "expire";
 	}
-}
-
-/** Refuse a store that `migrate-store` moved away: its jobs now live in the target and would run twice. */
-function refuseMoved(memory: Memory): void {
-	const moved = memory.meta("moved");
-	if (moved)
-		throw new SluiceError("store", `this store was moved to ${moved.to} at ${new Date(moved.at).toISOString()}`, {
-			hint: "use that one; sluice migrate-store moves it back",
-		});
 }
 
 const closedError = () => new SluiceError("closed", "the scheduler is closed", { hint: "open it again" });

@@ -1,6 +1,7 @@
 // Detects a store that was restored to an earlier state while processes had seen a later one. Ids given out in between must not be given out again: only
-// its token distinguishes a run's late report from another run's, and a reader of events would take new events for old ones.
+// its token distinguishes a run's late report from another run's, and a reader of events would take new events for old ones. Refuses a store that was moved.
 
+import { SluiceError } from "../../core/errors.ts";
 import type { Memory } from "./cache.ts";
 import type { Ids } from "./record-map.ts";
 import type { Tx } from "./tx.ts";
@@ -32,4 +33,13 @@ export function tellRestored(tx: Tx, found: Ids, seen: HighestIds): void {
 		if (host.lease_until !== undefined && host.state === "live" && host.lease_until < lease)
 			tx.put("host", host.name, { ...host, lease_until: lease });
 	tx.stirred = true;
+}
+
+/** Refuse a store that `migrate-store` moved away: its jobs now live in the target and would run twice. */
+export function refuseMoved(memory: Memory): void {
+	const moved = memory.meta("moved");
+	if (moved)
+		throw new SluiceError("store", `this store was moved to ${moved.to} at ${new Date(moved.at).toISOString()}`, {
+			hint: "use that one; sluice migrate-store moves it back",
+		});
 }
