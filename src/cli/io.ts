@@ -6,6 +6,7 @@ import type { DaemonModule, StartRequest } from "../api/daemon-module.ts";
 import type { MethodName, Params, Result } from "../api/protocol.ts";
 import { codeOf } from "../core/errors.ts";
 import { writeJson } from "../core/text/json-text.ts";
+import type { CommandSpec } from "./command.ts";
 import { CliFailure, usage } from "./failure.ts";
 import type { Printer, Stream } from "./printing/print.ts";
 
@@ -54,6 +55,8 @@ export type Io = {
 	json: boolean;
 	quiet: boolean;
 	home: string | undefined;
+	/** All commands, for completion. */
+	commands: readonly CommandSpec[];
 	/** Sends a request to the daemon, which is started if it does not run. */
 	ask<M extends MethodName>(method: M, ...params: With<M>): Promise<Result<M>>;
 	/** Sends a request only to a running daemon; undefined if there is none. */

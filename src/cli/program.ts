@@ -10,6 +10,7 @@ import { inTypedWords } from "./command-line/field-words.ts";
 import { type Globals, type Parsed, parse } from "./command-line/parse.ts";
 import { CliFailure, EXIT, exitOf, failureOf } from "./failure.ts";
 import type { CliEnvironment, DaemonConnection, Io } from "./io.ts";
+import { AGAIN, PATIENCE } from "./patience.ts";
 import { createPrinter, type Printer } from "./printing/print.ts";
 import { printable } from "./printing/sequences.ts";
 
@@ -90,23 +91,6 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: CliEnviron
 	for (const line of lines) print.out(line);
 	return EXIT.done;
 }
-
-/** Methods that are repeated with the next daemon if one goes away in the middle: they only read, or are idempotent. */
-export const AGAIN: readonly MethodName[] = [
-	"job.wait",
-	"job.logs",
-	"job.list",
-	"job.show",
-	"job.history",
-	"job.why",
-	"job.graph",
-	"scheduler.status",
-	// Idempotent: the last report counts.
-	"run.verdict",
-	"run.result",
-];
-/** How long and how often the client looks for a daemon that has gone: it may come back. After `own` attempts, a daemon that died is restarted. */
-export const PATIENCE = { tries: 40, own: 4, everyMs: 250 };
 
 /** A daemon that has not answered for this long may be stuck: prints that, and continues to wait. */
 const SILENT_MS = 5000;
@@ -216,6 +200,7 @@ function createIo(globals: Globals, world: CliEnvironment, print: Printer, conne
 		json: globals.json,
 		quiet: globals.quiet,
 		home: globals.home,
+		commands: COMMANDS,
 		ask: (method, ...[params]) => ask(method, params),
 		askIfRunning: async (method, ...[params]) => {
 			const connection = (await open) ?? (await reach("if_running"));

@@ -10,7 +10,7 @@ import { allowedNames, capture } from "../caller/environment.ts";
 import type { Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";
 import { absolutePath, type DaemonConnection, type Io } from "../io.ts";
-import { AGAIN, PATIENCE } from "../program.ts";
+import { AGAIN, PATIENCE } from "../patience.ts";
 
 export async function run(call: Call, io: Io): Promise<number> {
 	const { world } = io;

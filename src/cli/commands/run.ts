@@ -8,7 +8,7 @@ import type { Call } from "../command.ts";
 import { CliFailure, usage } from "../failure.ts";
 import { absolutePath, answer, type Io, readAll } from "../io.ts";
 import { leaveWords, takeBackWords } from "../leave-words.ts";
-import { PATIENCE } from "../program.ts";
+import { PATIENCE } from "../patience.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const name = call.command.name === "verdict" ? "verdict" : "result";
