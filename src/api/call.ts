@@ -58,14 +58,5 @@ export function shownAll(context: Context, views: readonly JobView[]): JobDocume
 
 function showing({ scheduler, config, supervisor }: Context, views: readonly JobView[]): Showing {
 	const live = views.some((view) => view.run) ? supervisor.live() : [];
-	const pids = new Map(live.map(({ run, pid }) => [run, pid]));
-	const frozen = new Set(live.flatMap((one) => (one.frozen ? [one.run] : [])));
-	const progress = new Map(live.map((one) => [one.run, one.progress]));
-	return {
-		config: scheduler.config(),
-		mask: { names: config.settings().secrets },
-		isFrozen: (run) => frozen.has(run),
-		pidOf: (run) => pids.get(run) ?? null,
-		progressOf: (run) => progress.get(run) ?? null,
-	};
+	return { config: scheduler.config(), mask: { names: config.settings().secrets }, live: new Map(live.map((one) => [one.run, one])) };
 }

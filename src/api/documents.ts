@@ -36,14 +36,9 @@ const LAST = 253_402_300_799_999;
 export const rfc3339 = (ms: number): Timestamp => new Date(Math.min(ms, LAST)).toISOString();
 export const maybeTime = (ms: number | null | undefined): Timestamp | null => (ms === null || ms === undefined ? null : rfc3339(ms));
 
-/** `pidOf`: the pid of a live run, by the run's id. */
-export type Showing = {
-	config: Config;
-	mask: Mask;
-	pidOf?: ((run: string) => number | null) | undefined;
-	progressOf?: ((run: string) => AgentProgress | null) | undefined;
-	isFrozen?: ((run: string) => boolean) | undefined;
-};
+/** `live`: the runs of this host, by their id. */
+export type Showing = { config: Config; mask: Mask; live: Live };
+type Live = ReadonlyMap<string, { pid: number | null; frozen: boolean; progress: AgentProgress | null }>;
 
 /** The branch is kept on request: the engine has no merge to follow. */
 const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
@@ -62,7 +57,7 @@ export function jobDocument(view: JobView, showing: Showing) {
 }
 
 /** What became of it: its status, its times, its runs. */
-function courseOf(view: JobView, { config, mask: _mask, ...live }: Showing) {
+function courseOf(view: JobView, { config, live }: Showing) {
 	const { spec } = view;
 	return {
 		id: view.id,
@@ -221,22 +216,23 @@ function isSerial({ locks, item, phase, lane }: JobView): boolean {
 	);
 }
 
-type Live = Pick<Showing, "pidOf" | "progressOf" | "isFrozen">;
-
 export type RunDocument = ReturnType<typeof runDocument>;
 
-export const runDocument = (job: number, run: Run, { pidOf, progressOf, isFrozen }: Live = {}) => ({
-	...lastRun(job, run),
-	lease_until: maybeTime(run.lease_until),
-	launched: run.launched ?? false,
-	/** Pid of a live run of this host; null if unknown. */
-	pid: pidOf?.(`${job}.${run.attempt}`) ?? null,
-	stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
-	/** Its processes are stopped by a pause with `freeze`; false also for runs of other hosts, where it is unknown. */
-	frozen: isFrozen?.(`${job}.${run.attempt}`) ?? false,
-	/** What a live agent of this host has done so far; null if unknown. */
-	progress: progressOf?.(`${job}.${run.attempt}`) ?? null,
-});
+export function runDocument(job: number, run: Run, live: Live = new Map()) {
+	const now = live.get(`${job}.${run.attempt}`);
+	return {
+		...lastRun(job, run),
+		lease_until: maybeTime(run.lease_until),
+		launched: run.launched ?? false,
+		/** Pid of a live run of this host; null if unknown. */
+		pid: now?.pid ?? null,
+		stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
+		/** Its processes are stopped by a pause with `freeze`; false also for runs of other hosts, where it is unknown. */
+		frozen: now?.frozen ?? false,
+		/** What a live agent of this host has done so far; null if unknown. */
+		progress: now?.progress ?? null,
+	};
+}
 
 const lastRun = (job: number, run: NonNullable<Job["last_run"]>) => ({
 	id: `${job}.${run.attempt}`,

@@ -23,6 +23,11 @@ export const oneMethod =
 	};
 
 export const nothing = () => ({});
+/** The options that are parameters of the method, by the same name: `--base-branch` is `base_branch`. */
+export function optionsOf<M extends MethodName>(call: Call, except: readonly string[] = []): Partial<Params<M>> {
+	const names = (call.command.options ?? []).map(({ name }) => name).filter((name) => !except.includes(name));
+	return Object.fromEntries(names.map((name) => [name.replaceAll("-", "_"), call.value(name)])) as Partial<Params<M>>;
+}
 /** Of a command with the argument NAME. */
 export const named = (call: Call) => ({ name: call.arg("NAME") });
 /** Of a command about one job. */

@@ -49,6 +49,12 @@ export function instantOf(value: unknown): number | undefined {
 	return Math.abs(at) <= 8.64e15 ? at : undefined;
 }
 
+/** `3m ago`; empty where there is no time. */
+export function agoWords(value: unknown, now: number): string {
+	const at = instantOf(value);
+	return at === undefined ? "" : relative(at, now);
+}
+
 /** `2030-01-31 08:00:00 (in 3m)`; empty where there is no time. */
 export function momentWords(value: unknown, now: number): string {
 	const at = instantOf(value);

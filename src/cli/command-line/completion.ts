@@ -12,18 +12,20 @@ const valuesOf = (option: OptionSpec): Completes | undefined => option.choices ?
 const groupsOf = (commands: readonly CommandSpec[]) => firstWords(commands).filter((word) => verbsOf(commands, word).length > 0);
 const written = (option: OptionSpec) => [`--${option.name}`, ...(option.short ? [`-${option.short}`] : [])];
 
-/** The shell's action for a kind of value; `dynamic` kinds call __complete. */
-function action(completes: Completes | undefined, words: (list: readonly string[]) => string, kinds: Record<string, string>): string {
-	if (completes === undefined) return kinds.nothing ?? "";
-	return typeof completes === "string" ? (kinds[completes] ?? "") : words(completes);
+/** A shell's actions: for a list of words, for what `__complete` is asked for, and for files. */
+type Actions = { words(list: readonly string[]): string; ask(kind: string): string; file: string; folder: string; nothing?: string };
+
+function action(completes: Completes | undefined, { words, ask, nothing = "", ...files }: Actions): string {
+	if (completes === undefined || completes === "command") return completes === undefined ? nothing : "";
+	if (typeof completes !== "string") return words(completes);
+	return completes === "file" || completes === "folder" ? files[completes] : ask(completes);
 }
 
 export function bash(commands: readonly CommandSpec[]): string {
 	const fill = (completes: Completes | undefined) =>
-		action(completes, (list) => `__sluice_words ${quoted(list.join(" "))}`, {
-			job: "__sluice_ask job",
-			lane: "__sluice_ask lane",
-			host: "__sluice_ask host",
+		action(completes, {
+			words: (list) => `__sluice_words ${quoted(list.join(" "))}`,
+			ask: (kind) => `__sluice_ask ${kind}`,
 			file: "__sluice_files",
 			folder: "__sluice_folders",
 			nothing: ":",
@@ -80,10 +82,9 @@ export function zsh(commands: readonly CommandSpec[]): string {
 	/** Descriptions are in single quotes, with colons and brackets escaped for zsh. */
 	const safe = (text: string) => text.replace(/[[\]:\\]/g, "\\$&").replaceAll("'", "'\\''");
 	const fill = (completes: Completes | undefined) =>
-		action(completes, (list) => `(${list.join(" ")})`, {
-			job: "__sluice_jobs",
-			lane: "__sluice_lanes",
-			host: "__sluice_hosts",
+		action(completes, {
+			words: (list) => `(${list.join(" ")})`,
+			ask: (kind) => `__sluice_${kind}s`,
 			file: "_files",
 			folder: "_files -/",
 			nothing: " ",
@@ -145,19 +146,17 @@ if [[ $funcstack[1] == _sluice ]]; then _sluice "$@"; else compdef _sluice sluic
 
 export function fish(commands: readonly CommandSpec[]): string {
 	const fill = (completes: Completes | undefined) =>
-		action(completes, (list) => ` -xa ${quoted(list.join(" "))}`, {
-			job: " -xa '(sluice __complete job 2>/dev/null)'",
-			lane: " -xa '(sluice __complete lane 2>/dev/null)'",
-			host: " -xa '(sluice __complete host 2>/dev/null)'",
+		action(completes, {
+			words: (list) => ` -xa ${quoted(list.join(" "))}`,
+			ask: (kind) => ` -xa '(sluice __complete ${kind} 2>/dev/null)'`,
 			file: " -rF",
 			folder: " -xa '(__fish_complete_directories)'",
 			nothing: " -x",
 		});
 	const plainArgument = (completes: Completes) =>
-		action(completes, (list) => ` -a ${quoted(list.join(" "))}`, {
-			job: " -a '(sluice __complete job 2>/dev/null)'",
-			lane: " -a '(sluice __complete lane 2>/dev/null)'",
-			host: " -a '(sluice __complete host 2>/dev/null)'",
+		action(completes, {
+			words: (list) => ` -a ${quoted(list.join(" "))}`,
+			ask: (kind) => ` -a '(sluice __complete ${kind} 2>/dev/null)'`,
 			file: " -F",
 			folder: " -a '(__fish_complete_directories)'",
 		});

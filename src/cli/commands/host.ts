@@ -9,7 +9,7 @@ import { labelOf } from "../printing/job-lines.ts";
 import { cap, count, field, type ListColumn, printList, time } from "../printing/list.ts";
 import { pairs, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
-import { instantOf, relative } from "../times.ts";
+import { agoWords } from "../times.ts";
 
 export const run = byVerb({
 	list: oneMethod("host.list", nothing, ({ hosts }, io) => printList(io, hosts, COLUMNS, "no hosts")),
@@ -46,10 +46,7 @@ function drainedWords(name: string, { host, stopping: { length: stopping } }: Re
 
 function hostLines({ host, jobs }: Result<"host.show">, io: Io): string[] {
 	const { name, state, labels, repos, running, max, heartbeat_at, joined_at, lease_until, drain: drained, gone } = host;
-	const ago = (value: unknown) => {
-		const at = instantOf(value);
-		return at === undefined ? "" : relative(at, io.world.now());
-	};
+	const ago = (value: unknown) => agoWords(value, io.world.now());
 	const rows: [string, string][] = [
 		["host", printable(name)],
 		["state", gone === null ? state : `${state} (${gone})`],

@@ -5,7 +5,7 @@ import type { Params, Result } from "../../api/protocol.ts";
 import { byVerb, type Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";
 import { absolutePath, answer, firstLine, type Io } from "../io.ts";
-import { named, nothing, oneMethod } from "../one-method.ts";
+import { named, nothing, oneMethod, optionsOf } from "../one-method.ts";
 import { cap, field, type ListColumn, printList, right } from "../printing/list.ts";
 import { plain } from "../printing/print.ts";
 import { printable, shellWord } from "../printing/sequences.ts";
@@ -97,13 +97,9 @@ function repoOf(call: Call, io: Io): Params<"repo.add"> {
 	if (url !== undefined && place !== undefined && call.text("name") !== undefined && call.text("name") !== place)
 		throw usage("--url takes one name: the argument, or --name", "leave one of them out");
 	return {
-		url,
+		...optionsOf<"repo.add">(call),
 		path: url === undefined ? absolutePath(io.world, place ?? ".") : undefined,
 		name: call.text("name") ?? (url === undefined ? undefined : place),
-		prefix: call.text("prefix"),
-		base_branch: call.text("base-branch"),
-		merge: call.choice("merge", ["direct", "mr", "local"]),
-		max: call.number("max"),
 	};
 }
 

@@ -1,7 +1,7 @@
 // Prints a noun's documents as a table, a line for each.
 
 import type { Io } from "../io.ts";
-import { instantOf, relative } from "../times.ts";
+import { agoWords } from "../times.ts";
 import { plain } from "./print.ts";
 import { type TableColumn, table } from "./table.ts";
 
@@ -28,10 +28,7 @@ export const cap = <K extends string>(name: K, title: string) => ({
 });
 export const time = <K extends string>(name: K, title: string) => ({
 	title,
-	cell: (row: With<K>, io: Io) => {
-		const at = instantOf(row[name]);
-		return at === undefined ? "" : relative(at, io.world.now());
-	},
+	cell: (row: With<K>, io: Io) => agoWords(row[name], io.world.now()),
 });
 
 /** `empty` is said where there is nothing to list. */
@@ -40,14 +37,23 @@ export function printList<T>(io: Io, rows: readonly T[] | undefined, columns: re
 		io.print.say(empty);
 		return;
 	}
-	const cells = rows.map((row) => columns.map((column) => column.cell(row, io)));
-	printTable(io, columns, cells);
+	for (const line of listLines(io, rows, columns)) io.print.out(line);
 }
+
+export const listLines = <T>(io: Io, rows: readonly T[], columns: readonly ListColumn<T>[]): string[] =>
+	tableLines(
+		io,
+		columns,
+		rows.map((row) => columns.map((column) => column.cell(row, io))),
+	);
 
 /** Columns of which the last gives way on a narrow terminal. */
 export const titled = (...titles: string[]): TableColumn[] =>
 	titles.map((title, index) => (index === titles.length - 1 ? { title, shrink: 12 } : { title }));
 
-export function printTable({ print }: Io, columns: readonly TableColumn[], rows: readonly (readonly string[])[]): void {
-	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
+const tableLines = ({ print }: Io, columns: readonly TableColumn[], rows: readonly (readonly string[])[]): string[] =>
+	table(columns, rows, print.width, (text) => print.paint("dim", text));
+
+export function printTable(io: Io, columns: readonly TableColumn[], rows: readonly (readonly string[])[]): void {
+	for (const line of tableLines(io, columns, rows)) io.print.out(line);
 }

@@ -4,36 +4,32 @@ import type { StatusDocument } from "../../api/documents/status.ts";
 import { usedWords } from "../../core/ledger.ts";
 import { addressOf } from "../dashboard-link.ts";
 import type { Io } from "../io.ts";
-import { instantOf, relative, withLocalTimes } from "../times.ts";
+import { agoWords, withLocalTimes } from "../times.ts";
 import { deniedWords, grantAdvice, labelOf, unmergedWords } from "./job-lines.ts";
+import { cap, count, field, type ListColumn, listLines, right, time } from "./list.ts";
 import { counted, plain } from "./print.ts";
 import { printable } from "./sequences.ts";
-import { cut, type TableColumn, table } from "./table.ts";
+import { cut } from "./table.ts";
 
 type Shown = { status: StatusDocument; print: Io["print"]; now: number };
 
-export function statusLines(status: StatusDocument, { print, world }: Io): string[] {
-	const shown = { status, print, now: world.now() };
-	return [...queueLines(shown), ...daemonLines(shown), ...personLines(shown), ...troubleLines(shown), ...tables(shown)];
+export function statusLines(status: StatusDocument, io: Io): string[] {
+	const shown = { status, print: io.print, now: io.world.now() };
+	return [...queueLines(shown), ...daemonLines(shown), ...personLines(shown), ...troubleLines(shown), ...tables(status, io)];
 }
-
-const ago = (value: unknown, now: number): string => {
-	const at = instantOf(value);
-	return at === undefined ? "" : relative(at, now);
-};
 
 /** What waits and runs, and what holds it. */
 function queueLines({ status, print, now }: Shown): string[] {
 	const { paint, width } = print;
-	const cap = status.max_concurrent > 0 ? ` of ${status.max_concurrent}` : " (no cap)";
+	const most = status.max_concurrent > 0 ? ` of ${status.max_concurrent}` : " (no cap)";
 	const frozen = status.frozen ?? [];
 	const lines = [
 		`Queued: ${status.queued_total} total, ${status.queued_ready} ready${heldCount(status)}`,
-		`Running: ${paint(status.running > 0 ? "cyan" : "dim", `${slotsUsed(status)}${cap}`)}${lendingWords(status)}`,
+		`Running: ${paint(status.running > 0 ? "cyan" : "dim", `${slotsUsed(status)}${most}`)}${lendingWords(status)}`,
 	];
 	if (status.paused) {
 		const what = `Paused${frozen.length > 0 ? " and frozen" : ""}`;
-		lines.push(paint("yellow", `${what}: by ${plain(status.paused_by)}, ${ago(status.paused_at, now)}${kernelGoesOn(status)}`));
+		lines.push(paint("yellow", `${what}: by ${plain(status.paused_by)}, ${agoWords(status.paused_at, now)}${kernelGoesOn(status)}`));
 	}
 	if (frozen.length > 0) lines.push(cut(paint("yellow", `Frozen: ${counted(frozen.length, "run")}, of ${jobsWords(frozen)}`), width));
 	return [...lines, ...kernelLine(status), ...heldLines(status).map((line) => cut(paint("yellow", withLocalTimes(line, now)), width))];
@@ -49,7 +45,7 @@ function daemonLines({ status, print: { paint }, now }: Shown): string[] {
 		lines.push(status.http_problem ? paint("yellow", `${address} (${printable(status.http_problem)})`) : address);
 	} else if (status.http_problem) lines.push(paint("yellow", `No HTTP: ${printable(status.http_problem)}`));
 	if (status.backpressure) lines.push(paint("yellow", `Backpressure: ${printable(status.backpressure)}`));
-	if (status.last_dispatch_at) lines.push(`Last start: ${ago(status.last_dispatch_at, now)}`);
+	if (status.last_dispatch_at) lines.push(`Last start: ${agoWords(status.last_dispatch_at, now)}`);
 	return lines;
 }
 
@@ -62,7 +58,7 @@ function personLines({ status, print, now }: Shown): string[] {
 		const then = question === null ? `sluice approve ${job}` : `sluice answer ${job} TEXT${grant}`;
 		return [
 			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), width),
-			paint("dim", `  since ${ago(since, now)} → ${then}`),
+			paint("dim", `  since ${agoWords(since, now)} → ${then}`),
 		];
 	});
 	const unmerged = grouped(status.unmerged ?? []).flatMap(({ job, name, merge_status, uncommitted, message, since, more }) => {
@@ -70,7 +66,7 @@ function personLines({ status, print, now }: Shown): string[] {
 		const short = unmergedWords({ status: "succeeded", merge_status, merge_report: { uncommitted } });
 		const said = message === null ? "" : printable(message.replace(/^verify failed: /, ""));
 		const what = merge_status === "base_dirty" && said !== "" ? `not merged yet: ${said}` : [short, said].filter(Boolean).join(", ");
-		return [cut(paint("yellow", `Needs you: ${who} ${what}`), width), paint("dim", `  since ${ago(since, now)} → sluice why ${job}`)];
+		return [cut(paint("yellow", `Needs you: ${who} ${what}`), width), paint("dim", `  since ${agoWords(since, now)} → sluice why ${job}`)];
 	});
 	return [...asked, ...unmerged, ...deniedLines(status, print)];
 }
@@ -79,67 +75,47 @@ function personLines({ status, print, now }: Shown): string[] {
 function troubleLines({ status, print: { paint }, now }: Shown): string[] {
 	const failures = failureWords(status);
 	const budgets = (status.budgets ?? []).map(({ reserved, over_limit, refills_at, ...budget }) => {
-		const more = [reserved > 0 && "some of it set aside by what runs", refills_at && `begins anew ${ago(refills_at, now)}`].filter(Boolean);
+		const more = [reserved > 0 && "some of it set aside by what runs", refills_at && `begins anew ${agoWords(refills_at, now)}`].filter(
+			Boolean,
+		);
 		const words = `Budget: ${printable(budgetWords(budget))}${more.length > 0 ? `, ${more.join(", ")}` : ""}`;
 		return paint(over_limit ? "red" : "yellow", words);
 	});
 	return [...(failures === "" ? [] : [paint("red", failures)]), ...budgets];
 }
 
-const count = { align: "right" } as const;
-const LANE_COLUMNS = [
-	{ title: "LANE", shrink: 8 },
-	{ title: "QUEUED", ...count },
-	{ title: "RUNNING", ...count },
-	{ title: "MAX", ...count },
-	{ title: "" },
+type Lane = StatusDocument["lanes"][string] & { name: string };
+const LANE_COLUMNS: readonly ListColumn<Lane>[] = [
+	field("name", "LANE"),
+	count("queued"),
+	count("running"),
+	cap("max", "MAX"),
+	{ title: "", cell: (lane, { print }) => (lane.max ? print.paint("cyan", gauge(slotsUsed(lane), lane.max)) : "") },
 ];
-const HOLD_COLUMNS = [
-	{ title: "HOLD", shrink: 8 },
-	{ title: "KIND" },
-	{ title: "SINCE" },
-	{ title: "ENDS" },
-	{ title: "BY", shrink: 5 },
-	{ title: "REASON", shrink: 10 },
+const HOLD_COLUMNS: readonly ListColumn<StatusDocument["holds"][number]>[] = [
+	field("scope", "HOLD"),
+	{ title: "KIND", cell: ({ kind }, { print }) => print.paint("yellow", kind.replaceAll("_", " ")) },
+	time("since", "SINCE"),
+	time("until", "ENDS"),
+	{ title: "BY", shrink: 5, cell: ({ by }) => printable(by) },
+	{ title: "REASON", shrink: 10, cell: ({ reason }) => printable(reason) },
 ];
-const HOST_COLUMNS = [
-	{ title: "HOST", shrink: 8 },
-	{ title: "STATE" },
-	{ title: "RUNNING", ...count },
-	{ title: "MAX", ...count },
-	{ title: "LABELS", shrink: 8 },
-	{ title: "SEEN" },
+const HOST_COLUMNS: readonly ListColumn<StatusDocument["hosts"][number]>[] = [
+	field("name", "HOST"),
+	{ title: "STATE", cell: ({ state }, { print }) => (state === "live" ? state : print.paint("yellow", state)) },
+	// An older daemon does not send it.
+	count("running"),
+	{ title: "MAX", ...right, cell: ({ max }) => String(max ?? "–") },
+	field("labels"),
+	time("heartbeat_at", "SEEN"),
 ];
 
 /** Lanes, holds and hosts; a table without rows is left out. */
-function tables({ status, print: { paint, width }, now }: Shown): string[] {
-	const lanes = Object.entries(status.lanes).map(([name, lane]) => [
-		printable(name),
-		String(lane.queued),
-		String(lane.running),
-		lane.max === null ? "–" : String(lane.max),
-		lane.max === null || lane.max === 0 ? "" : paint("cyan", gauge(slotsUsed(lane), lane.max)),
-	]);
-	const holds = status.holds.map((hold) => [
-		printable(hold.scope),
-		paint("yellow", hold.kind.replaceAll("_", " ")),
-		ago(hold.since, now),
-		hold.until === null ? "" : ago(hold.until, now),
-		printable(hold.by),
-		printable(hold.reason),
-	]);
-	const hosts = status.hosts.map((host) => [
-		printable(host.name),
-		host.state === "live" ? host.state : paint("yellow", host.state),
-		// An older daemon does not send it.
-		String(host.running ?? ""),
-		String(host.max ?? "–"),
-		plain(host.labels),
-		ago(host.heartbeat_at, now),
-	]);
-	const shown = (columns: readonly TableColumn[], rows: string[][]) =>
-		rows.length === 0 ? [] : ["", ...table(columns, rows, width, (text) => paint("dim", text))];
-	return [...shown(LANE_COLUMNS, lanes), ...shown(HOLD_COLUMNS, holds), ...shown(HOST_COLUMNS, hosts)];
+function tables({ lanes, holds, hosts }: StatusDocument, io: Io): string[] {
+	const shown = <T>(rows: readonly T[], columns: readonly ListColumn<T>[]) =>
+		rows.length === 0 ? [] : ["", ...listLines(io, rows, columns)];
+	const named = Object.entries(lanes).map(([name, lane]) => ({ name, ...lane }));
+	return [...shown(named, LANE_COLUMNS), ...shown(holds, HOLD_COLUMNS), ...shown(hosts, HOST_COLUMNS)];
 }
 
 /** An older daemon does not send it. */

@@ -12,6 +12,7 @@ import type { Call } from "../../command.ts";
 import { CliFailure, failureOf, type Told, usage } from "../../failure.ts";
 import { absolutePath, answer, type Io, readAll } from "../../io.ts";
 import { type ManifestFile, readManifest } from "../../manifest.ts";
+import { optionsOf } from "../../one-method.ts";
 import { counted } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
 import { wrap } from "../../printing/table.ts";
@@ -28,15 +29,11 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const text = file === "-" ? await readAll(io.world.stdin) : readFile(path, file);
 	const read = await readManifest(text, name);
 	const folder = file === "-" ? io.world.cwd : dirname(path);
-	const flag = (name: string) => (call.flag(name) ? true : undefined);
 	const params: Params<"job.apply"> = {
+		...optionsOf<"job.apply">(call, ["schema"]),
 		// As it is written: the daemon checks it.
 		manifest: placed(read.manifest, folder) as unknown as Manifest,
 		env: capture(io.world.env, await allowedNames(io)),
-		check: flag("check"),
-		force: flag("force"),
-		update: flag("update"),
-		again: flag("again"),
 	};
 	const missing = call.flag("check") ? missingFolders(read, name, folder) : [];
 	const document = await ask(io, read, { name, file }, params, missing);

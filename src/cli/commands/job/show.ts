@@ -14,7 +14,7 @@ import { withLockWords } from "../../printing/lock-words.ts";
 import { paintStatus, pairs, plain } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
 import { bounded, wrap } from "../../printing/table.ts";
-import { durationWords, instantOf, localTime, relative } from "../../times.ts";
+import { durationWords, instantOf, localTime, momentWords } from "../../times.ts";
 import { fieldsOf, wantedFields } from "./list.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
@@ -91,10 +91,7 @@ const ms = (value: number | null | undefined) => (typeof value === "number" ? du
 
 /** Names and values; empty ones are left out. */
 function rowsOf(job: ShownJob, now: number): [string, string][] {
-	const when = (value: unknown) => {
-		const at = instantOf(value);
-		return at === undefined ? "" : `${localTime(at)} (${relative(at, now)})`;
-	};
+	const when = (value: unknown) => momentWords(value, now);
 	const runnable = instantOf(job.runnable_at) ?? 0;
 	return [
 		["title", plain(job.title)],

@@ -5,35 +5,18 @@ import { allowedNames, capture } from "../../caller/environment.ts";
 import type { Call } from "../../command.ts";
 import { EXIT } from "../../failure.ts";
 import { answer, type Io } from "../../io.ts";
+import { optionsOf } from "../../one-method.ts";
 import { printTable, titled } from "../../printing/list.ts";
 import { counted } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
 import { varsOf } from "./add.ts";
 
 export async function run(call: Call, io: Io): Promise<number> {
-	const flag = (name: string) => (call.flag(name) ? true : undefined);
 	const document = await io.ask("job.sling", {
+		...optionsOf<"job.sling">(call, ["var"]),
 		ids: [...call.args("ID")],
 		cwd: io.world.cwd,
 		env: capture(io.world.env, await allowedNames(io)),
-		on: call.text("on"),
-		repo: call.text("repo"),
-		recipe: call.text("recipe"),
-		args: call.text("args"),
-		agent: call.text("agent"),
-		account: call.text("account"),
-		lane: call.text("lane"),
-		merge: call.choice("merge", ["direct", "mr", "local"]),
-		base_branch: call.text("base-branch"),
-		mode: call.choice("mode", ["ralph"]),
-		batch: call.text("batch"),
-		no_merge: flag("no-merge"),
-		raw: flag("raw"),
-		owned: flag("owned"),
-		no_batch: flag("no-batch"),
-		dry_run: flag("dry-run"),
-		force: flag("force"),
-		priority: call.number("priority"),
 		vars: varsOf(call),
 	});
 	answer(io, document, () => tell(io, document, call.flag("dry-run") ? "planned" : "added"));
