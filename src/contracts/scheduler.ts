@@ -54,7 +54,7 @@ export type OpenOptions = {
 	drive?: "auto" | "manual";
 	/** Called at each named point of a transaction; may throw, to simulate a crash or a full disk. For the simulator. */
 	fault?: (point: string) => void;
-	/** Most jobs of a manifest in one transaction; a larger manifest goes in stages of this size. For tests and the simulator. */
+	/** Most jobs of a manifest in one transaction, a larger manifest goes in stages of this size; and most jobs that one transaction cancels. For tests and the simulator. */
 	piece?: number;
 };
 

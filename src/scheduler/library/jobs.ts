@@ -1,7 +1,7 @@
 // The library's methods with which people steer jobs: cancel, take back, reorder, approve, answer, forget.
 
 import type { Act, CancelReport, Scheduler } from "../../contracts/scheduler.ts";
-import { CANCEL_PIECE, cancel, clear, isOpenNote, LOOKED, notCancelled } from "../operations/cancel.ts";
+import { CANCEL_PIECE, cancel, clear, isOpenNote, notCancelled, readAtOnce } from "../operations/cancel.ts";
 import { cancelMany, waitingJobs } from "../operations/cancel-many.ts";
 import * as control from "../operations/control.ts";
 import { rewind, rewindAll } from "../operations/rewind.ts";
@@ -15,7 +15,7 @@ export function cancelMethods({ engine, run }: LibraryParts, piece = CANCEL_PIEC
 	async function together(ids: readonly number[], act: (Act & { subtree?: boolean }) | undefined): Promise<CancelReport> {
 		const what = { reason: act?.reason ?? "cancelled", subtree: act?.subtree === true, piece };
 		const inSlices = () => cancelMany(engine, ids, { ...what, by: act?.by });
-		if (ids.length > LOOKED) return inSlices();
+		if (ids.length > readAtOnce(piece)) return inSlices();
 		const once = await run((tx) => cancel(tx, ids, what), act, ids);
 		if (once === "too many") return inSlices();
 		const { note, ...report } = once;
@@ -31,10 +31,10 @@ export function cancelMethods({ engine, run }: LibraryParts, piece = CANCEL_PIEC
 		},
 		cancelAll: async (at, act) => together(at, act),
 		clear: async (act) => {
-			const once = await run((tx) => clear(tx, act?.item), act);
+			const once = await run((tx) => clear(tx, act?.item, piece), act);
 			if (once !== "too many") return once;
 			const how = { reason: "cleared", subtree: false, piece, by: act?.by };
-			return { cleared: (await cancelMany(engine, await waitingJobs(engine), how)).cancelled };
+			return { cleared: (await cancelMany(engine, await waitingJobs(engine, piece), how)).cancelled };
 		},
 	};
 }

@@ -42,7 +42,7 @@ function counted(store: Store, most: Most): Store {
 	};
 }
 
-/** More than LOOKED (cancel.ts), and several slices. */
+/** More than `readAtOnce` (cancel.ts), and several slices. */
 const MANY = 2_500;
 /** Bounds of one transaction: a slice that is read, or a piece that is ended with what follows from it. */
 const MOST_ROWS = 4_500;

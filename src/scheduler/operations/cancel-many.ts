@@ -21,9 +21,9 @@ import { type Continuation, continuationKey, continueLater, dropContinuation } f
 import { cancelMore, isOpenNote } from "./cancel.ts";
 
 /** Jobs that one transaction reads. */
-const SLICE = 1_000;
+const sliceOf = (piece: number): number => 5 * piece;
 /** Numbers in one note. Bounded, because each piece writes its whole note again. */
-const NOTED = 2_000;
+const notedAtOnce = (piece: number): number => 10 * piece;
 const MAX_SUBTREE = 1_000_000;
 
 type Seen = Pick<Job, "id" | "status"> & { dependents: boolean; runs: boolean };
@@ -55,9 +55,10 @@ function stir(tx: Tx): void {
 /** `begun`: called once the notes are stored and keep the jobs from starting. */
 async function inSlices(engine: Engine, ids: readonly number[], how: How, begun: () => void): Promise<CancelReport> {
 	const roots: Seen[] = [];
+	const slice = sliceOf(how.piece);
 	const newest = await engine.lookPlain((tx) => tx.memory.meta("ids")?.job ?? 0);
-	for (const some of slices(ids)) roots.push(...(await engine.look((tx) => mustFindAll(tx, some))));
-	const found = how.subtree ? await subtree(engine, roots) : new Map(roots.map((one) => [one.id, one]));
+	for (const some of slices(ids, slice)) roots.push(...(await engine.look((tx) => mustFindAll(tx, some))));
+	const found = how.subtree ? await subtree(engine, roots, slice) : new Map(roots.map((one) => [one.id, one]));
 	const report: CancelReport = { cancelled: [], requested: [], ended: [], refused: [] };
 	const open: number[] = [];
 	for (const { id, status, runs } of found.values()) {
@@ -76,25 +77,26 @@ async function inSlices(engine: Engine, ids: readonly number[], how: How, begun:
 	const { note, all } = await engine.run((tx) => begin(tx, open, below, how), how.by === undefined ? {} : { by: how.by });
 	begun();
 	while (await engine.runPlain((tx) => isOpenNote(tx, note)));
-	for (const some of slices(all.reverse()))
+	for (const some of slices(all.reverse(), slice))
 		for (const { id, became } of await engine.look((tx) => outcomes(tx, some))) report[found.get(id)?.runs ? "requested" : became].push(id);
 	return report;
 }
 
 /** The numbers of all waiting jobs, read a slice a transaction. */
-export async function waitingJobs(engine: Engine): Promise<number[]> {
+export async function waitingJobs(engine: Engine, piece: number): Promise<number[]> {
 	const all: number[] = [];
+	const slice = sliceOf(piece);
 	for (let after: number | null = 0; after !== null; ) {
 		const from: number = after;
-		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: SLICE }));
+		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: slice }));
 		for (const { id, status, kind } of page) if (isWaiting(status) && queuePolicy(kind).isListed) all.push(id);
-		after = page.length < SLICE ? null : nth(page, -1).id;
+		after = page.length < slice ? null : nth(page, -1).id;
 	}
 	return all;
 }
 
-function* slices<T>(all: readonly T[]): Generator<T[]> {
-	for (let at = 0; at < all.length; at += SLICE) yield all.slice(at, at + SLICE);
+function* slices<T>(all: readonly T[], size: number): Generator<T[]> {
+	for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size);
 }
 
 function* mustFindAll(tx: Tx, ids: readonly number[]): Op<Seen[]> {
@@ -105,15 +107,15 @@ function* mustFindAll(tx: Tx, ids: readonly number[]): Op<Seen[]> {
 }
 
 /** The jobs, their dependents and their descendants, transitively. */
-async function subtree(engine: Engine, roots: readonly Seen[]): Promise<Map<number, Seen>> {
-	const children = await childrenOf(engine);
+async function subtree(engine: Engine, roots: readonly Seen[], slice: number): Promise<Map<number, Seen>> {
+	const children = await childrenOf(engine, slice);
 	const found = new Map(roots.map((one) => [one.id, one]));
 	let open: Place[] = roots.map((one) => ({ of: one, child: 0, after: 0 }));
 	while (open.length > 0) {
-		const some = open.slice(0, SLICE);
-		const { added, left } = await engine.look((tx) => follow(tx, some, children, found));
+		const some = open.slice(0, slice);
+		const { added, left } = await engine.look((tx) => follow(tx, some, { children, found, slice }));
 		for (const one of added) found.set(one.id, one);
-		open = [...left, ...open.slice(SLICE)];
+		open = [...left, ...open.slice(slice)];
 		if (found.size > MAX_SUBTREE)
 			throw new SluiceError("limit", `job ${roots[0]?.id} has more than ${MAX_SUBTREE} dependents`, {
 				field: "id",
@@ -123,13 +125,13 @@ async function subtree(engine: Engine, roots: readonly Seen[]): Promise<Map<numb
 	return found;
 }
 
-async function childrenOf(engine: Engine): Promise<Map<number, number[]>> {
+async function childrenOf(engine: Engine, slice: number): Promise<Map<number, number[]>> {
 	const children = new Map<number, number[]>();
 	for (let after: number | null = 0; after !== null; ) {
 		const from: number = after;
-		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: SLICE }));
+		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: slice }));
 		for (const { id, path } of page) for (const ancestor of path ?? []) addTo(children, ancestor, id);
-		after = page.length < SLICE ? null : nth(page, -1).id;
+		after = page.length < slice ? null : nth(page, -1).id;
 	}
 	return children;
 }
@@ -141,21 +143,20 @@ type Place = { of: Seen; child: number; after: number };
 function* follow(
 	tx: Tx,
 	places: readonly Place[],
-	children: ReadonlyMap<number, number[]>,
-	found: ReadonlyMap<number, Seen>,
+	{ children, found, slice }: { children: ReadonlyMap<number, number[]>; found: ReadonlyMap<number, Seen>; slice: number },
 ): Op<{ added: Seen[]; left: Place[] }> {
 	const added = new Map<number, Seen>();
 	const open = [...places];
 	let at = 0;
-	for (let rows = 0; at < open.length && rows < SLICE; at++) {
+	for (let rows = 0; at < open.length && rows < slice; at++) {
 		const { of, child, after } = nth(open, at);
 		const own = children.get(of.id) ?? [];
-		const next = own.slice(child, child + SLICE);
-		if (child + SLICE < own.length) open.push({ of, child: child + SLICE, after });
+		const next = own.slice(child, child + slice);
+		if (child + slice < own.length) open.push({ of, child: child + slice, after });
 		else if (of.dependents) {
-			const edges = yield* ask({ read: "edges", pred: of.id, after, limit: SLICE });
+			const edges = yield* ask({ read: "edges", pred: of.id, after, limit: slice });
 			next.push(...edges.map((edge) => edge.job));
-			if (edges.length === SLICE) open.push({ of, child: own.length, after: nth(edges, SLICE - 1).job });
+			if (edges.length === slice) open.push({ of, child: own.length, after: nth(edges, -1).job });
 		}
 		const fresh = next.filter((id) => !found.has(id) && !added.has(id));
 		rows += 1 + next.length;
@@ -176,14 +177,15 @@ type Below = { found: ReadonlyMap<number, Seen>; newest: number } | null;
  * Stores all numbers in notes, newest job first: a dependent is thus cancelled itself before the end of its predecessor could block it. Ends the first piece.
  */
 function* begin(tx: Tx, open: readonly number[], below: Below, { reason, piece }: How): Op<{ note: string; all: number[] }> {
-	const late = below === null ? [] : yield* addedSince(below);
+	const late = below === null ? [] : yield* addedSince(below, sliceOf(piece));
+	const noted = notedAtOnce(piece);
 	const all = [...open, ...late].sort((a, b) => b - a);
 	const number = tx.nextId("token");
 	const parts: Extract<Continuation, { do: "cancel" }>[] = [];
-	for (let from = 0; from < all.length; from += NOTED) {
+	for (let from = 0; from < all.length; from += noted) {
 		// Zero-padded, so that the notes are in the order of their keys after a restart, too.
-		const of = `${number}/${String(from / NOTED).padStart(6, "0")}`;
-		parts.push({ do: "cancel", of, after: 0, ids: all.slice(from, from + NOTED), reason, by: tx.by, piece });
+		const of = `${number}/${String(from / noted).padStart(6, "0")}`;
+		parts.push({ do: "cancel", of, after: 0, ids: all.slice(from, from + noted), reason, by: tx.by, piece });
 	}
 	for (const part of parts) continueLater(tx, part);
 	const first = nth(parts, 0);
@@ -194,14 +196,14 @@ function* begin(tx: Tx, open: readonly number[], below: Below, { reason, piece }
 }
 
 /** Jobs that were added below the subtree while it was being read. */
-function* addedSince({ found, newest }: NonNullable<Below>): Op<number[]> {
+function* addedSince({ found, newest }: NonNullable<Below>, slice: number): Op<number[]> {
 	const above = new Map<number, number[]>();
 	for (let after: number | null = newest; after !== null; ) {
-		const page: Job[] = yield* ask({ read: "active", filter: {}, after, limit: SLICE });
+		const page: Job[] = yield* ask({ read: "active", filter: {}, after, limit: slice });
 		for (const { id, path = [] } of page) if (!found.has(id)) above.set(id, [...path]);
 		if (page.length > 0)
 			for (const { job, pred } of yield* ask({ read: "preds_of", jobs: page.map(({ id }) => id) })) above.get(job)?.push(pred);
-		after = page.length < SLICE ? null : nth(page, -1).id;
+		after = page.length < slice ? null : nth(page, -1).id;
 	}
 	return followersAmong(above, found);
 }

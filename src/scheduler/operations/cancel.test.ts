@@ -66,7 +66,7 @@ describe("cancelAll", () => {
 		};
 		const t = await openStand({ path, config: { max_concurrent: 1 }, piece: 3, fault });
 		const ids: number[] = [];
-		for (let n = 0; n < 60; n++) ids.push(await t.add({}));
+		for (let n = 0; n < 30; n++) ids.push(await t.add({}));
 		await t.start();
 		left = 1;
 		await expect(t.sluice.cancelAll(ids, { by: "anna", reason: "wrong branch" })).rejects.toThrow("dies here");

@@ -3,7 +3,7 @@
 //   up to a piece       all end in that transaction
 //   more than a piece   the rest goes into a durable note `cancel/<n>` with their numbers: settle.ts ends them piece by piece,
 //                       and no job is claimed until it is done
-//   more than LOOKED    the jobs are read in slices before that: cancel-many.ts
+//   ten pieces          the jobs are read in slices before that: cancel-many.ts
 
 import type { CancelReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
@@ -23,7 +23,7 @@ type What = { reason: string; subtree: boolean; piece: number };
 export const CANCEL_PIECE = 200;
 
 /** Jobs that one transaction reads; a call that has to read more goes in slices. */
-export const LOOKED = 2_000;
+export const readAtOnce = (piece: number): number => 10 * piece;
 
 /** Refuses a job that has already ended; in a call with several jobs it is listed in `refused`. */
 export function* cancel(
@@ -36,7 +36,7 @@ export function* cancel(
 	yield* tx.load(ids);
 	for (const id of ids) jobs.set(id, yield* mustFind(tx, id));
 	const waiting: number[] = [];
-	const all = whole ? yield* subtree(tx, [...jobs.values()]) : [...jobs.values()];
+	const all = whole ? yield* subtree(tx, [...jobs.values()], readAtOnce(piece)) : [...jobs.values()];
 	if (all === null) return "too many";
 	for (const job of all) {
 		if (isWaiting(job.status)) waiting.push(job.id);
@@ -104,10 +104,10 @@ export function* notCancelled(tx: Tx, ids: readonly number[]): Op<number[]> {
 }
 
 /** The jobs, their dependents and their descendants, transitively; null if they are more than one transaction should read. */
-function* subtree(tx: Tx, roots: readonly Job[]): Op<Job[] | null> {
+function* subtree(tx: Tx, roots: readonly Job[], most: number): Op<Job[] | null> {
 	const children = new Map<number, number[]>();
-	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: LOOKED });
-	if (active.length === LOOKED) return null;
+	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: most });
+	if (active.length === most) return null;
 	for (const { id, path } of active) for (const ancestor of path ?? []) addTo(children, ancestor, id);
 	const found = new Map(roots.map((root) => [root.id, root]));
 	const open = [...roots];
@@ -120,15 +120,16 @@ function* subtree(tx: Tx, roots: readonly Job[]): Op<Job[] | null> {
 			found.set(id, one);
 			open.push(one);
 		}
-		if (found.size > LOOKED) return null;
+		if (found.size > most) return null;
 	}
 	return [...found.values()];
 }
 
 /** Cancels all waiting jobs, or those of an item: `source:id`, or its id alone if only one source has it. */
-export function* clear(tx: Tx, item: string | undefined): Op<{ cleared: number[] } | "too many"> {
+export function* clear(tx: Tx, item: string | undefined, piece: number): Op<{ cleared: number[] } | "too many"> {
 	const cleared: number[] = [];
-	if (item === undefined && (yield* ask({ read: "active", filter: {}, after: 0, limit: LOOKED })).length === LOOKED) return "too many";
+	const most = readAtOnce(piece);
+	if (item === undefined && (yield* ask({ read: "active", filter: {}, after: 0, limit: most })).length === most) return "too many";
 	const whole = item === undefined ? undefined : yield* wholeItem(item);
 	for (let after = 0; ; ) {
 		const stored = yield* ask({ read: "active", filter: whole === undefined ? {} : { item: whole }, after, limit: 500 });
