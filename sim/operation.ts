@@ -24,7 +24,7 @@ export type JobPlan = {
 };
 
 /** Whom an operation is about: the state a candidate must be in, and a number that picks one of them. */
-export type Whom = { of: "waiting" | "running" | "ended" | "asking" | "any" | "missing"; pick: number };
+export type Whom = { of: "waiting" | "running" | "ended" | "asking" | "merging" | "any" | "missing"; pick: number };
 
 export type Fault = {
 	/** begin, flush, commit, committed: in a transaction; probe, turn: while waiting for the host. */

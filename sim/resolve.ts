@@ -42,6 +42,7 @@ function candidates(state: State, of: Whom["of"]): ModelJob[] {
 	if (of === "waiting") return jobs.filter(isWaiting);
 	if (of === "running") return jobs.filter((job) => job.run !== undefined);
 	if (of === "ended") return jobs.filter((job) => !isActive(job));
+	if (of === "merging") return jobs.filter((job) => job.status === "succeeded" && job.will_merge);
 	if (of === "asking") return jobs.filter((job) => isWaiting(job) && (job.approval === "needed" || job.question !== undefined));
 	return jobs;
 }

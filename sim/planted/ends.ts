@@ -1,14 +1,17 @@
 // Planted bugs in what an end of a run makes of its job: fences, retries, verdicts, results, cancels, answers, reruns.
 
+import type { CancelReport } from "../../src/contracts/scheduler.ts";
 import { drop, EXIT_KINDS, type Job } from "../../src/core/job.ts";
 import { afterRun, exitKindOf } from "../../src/core/outcome.ts";
 import { policyOf, retryDelayMs } from "../../src/core/runs/retry.ts";
 import { carriedOver, withVerdict } from "../../src/core/runs/verdict.ts";
 import { cancel } from "../../src/scheduler/operations/cancel.ts";
+import { cancelMany } from "../../src/scheduler/operations/cancel-many.ts";
 import { answer } from "../../src/scheduler/operations/control.ts";
 import { finish } from "../../src/scheduler/operations/finish.ts";
 import { sayVerdict } from "../../src/scheduler/operations/verdicts.ts";
 import { runningJob } from "../../src/scheduler/transaction/find-job.ts";
+import type { Engine } from "../../src/scheduler/transaction/group-commit.ts";
 import type { Tx } from "../../src/scheduler/transaction/tx.ts";
 import { type Bug, bugsOf, everywhere, hidden, type Wrong, within } from "./bug.ts";
 
@@ -35,6 +38,11 @@ const keeps = (kept: keyof Job) =>
 				fields.filter((field) => field !== kept),
 			),
 	);
+
+type How = Parameters<typeof cancelMany>[2];
+const inSlices = hidden<(engine: Engine, ids: readonly number[], how: How, begun: () => void) => Promise<CancelReport>>("inSlices", {
+	beside: cancelMany,
+});
 
 const together = hidden<(before: Granted | undefined, more: Granted) => Granted | undefined>("together");
 
@@ -153,6 +161,19 @@ export const ENDS: Bug[] = [
 					if (report !== "too many" && report.note !== undefined) tx.put("settle", report.note, null);
 					return report;
 				},
+		),
+		"a cancel of very many jobs begins the second half after the first": everywhere(
+			inSlices,
+			(right) => async (engine, ids, how, begun) => {
+				const half = Math.ceil(ids.length / 2);
+				const [first, second] = [await right(engine, ids.slice(0, half), how, () => {}), await right(engine, ids.slice(half), how, begun)];
+				return {
+					cancelled: [...first.cancelled, ...second.cancelled],
+					requested: [...first.requested, ...second.requested],
+					ended: [...first.ended, ...second.ended],
+					refused: [...first.refused, ...second.refused],
+				};
+			},
 		),
 	}),
 

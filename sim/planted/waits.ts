@@ -7,8 +7,9 @@ import { allReasons } from "../../src/core/gates/index.ts";
 import { item } from "../../src/core/gates/item.ts";
 import { obstacles } from "../../src/core/gates/locks.ts";
 import { askSpawn } from "../../src/core/gates/spawn.ts";
-import { isTerminal, isWaiting, type Job, type Policy } from "../../src/core/job.ts";
+import { isTerminal, isWaiting, type Job, type MergeReport, type MergeStatus, type Policy } from "../../src/core/job.ts";
 import { dropStaleStages } from "../../src/scheduler/apply/stages.ts";
+import { mergeMethods } from "../../src/scheduler/library/merges.ts";
 import { openChain } from "../../src/scheduler/operations/add.ts";
 import { finish } from "../../src/scheduler/operations/finish.ts";
 import { openHolder, refuseNames } from "../../src/scheduler/operations/names.ts";
@@ -24,6 +25,9 @@ import { always, alwaysOp, type Bug, bugsOf, everywhere, hidden, method, skipped
 /** Tells a job of the end of one that it comes after. */
 const tell = hidden<(tx: Tx, pred: Job, id: number, policy: Policy) => Op<void>>("tell", { beside: tellDependents });
 
+/** Takes a host's report of a merge. */
+const merged = hidden<(tx: Tx, id: number, status: MergeStatus, report?: MergeReport) => Op<void>>("merged", { beside: mergeMethods });
+
 export const WAITS: Bug[] = [
 	...bugsOf("a job starts when all that it comes after have ended as it asks", {
 		"a dependency counts twice": everywhere(
@@ -34,6 +38,15 @@ export const WAITS: Bug[] = [
 					const isMet = job && isWaiting(job.status) && fits(policy, pred.status, pred.merge_status) === "met";
 					if (isMet && (job.deps_left ?? 1) > 1) job.deps_left = (job.deps_left ?? 1) - 1;
 					yield* right(tx, pred, id, policy);
+				},
+		),
+		"a merge that is reported twice counts twice": everywhere(
+			merged,
+			(right) =>
+				function* (tx, id, status, report) {
+					const job = yield* tx.find(id);
+					if (job?.merge_status === "merged" && status === "merged") job.merge_status = "pending";
+					yield* right(tx, id, status, report);
 				},
 		),
 		"after: failure takes a cancelled job": everywhere(

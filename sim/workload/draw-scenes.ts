@@ -5,6 +5,7 @@
 import type { Config } from "../../src/core/config.ts";
 import type { Op, Plan, Whom } from "../operation.ts";
 import { hash, type Random } from "../random.ts";
+import { drawCutScenes } from "./draw-cut-scenes.ts";
 import { GRANTS } from "./draw-op.ts";
 import { AGENTS } from "./themes.ts";
 
@@ -21,7 +22,8 @@ export function addScene(plan: Plan, random: Random, config: Config): void {
 	const first = (plan.ops.at(-1)?.id ?? 0) + 1;
 	const ops = DRAWN[scene](random, config);
 	const after = hash("provider", plan.seed) % 4 === 0 ? drawProviderDown(random, config) : [];
-	plan.ops.push(...[...ops, ...after].map((op, index) => ({ ...op, id: first + index })));
+	const cut = drawCutScenes(plan, calm(config));
+	plan.ops.push(...[...ops, ...after, ...cut].map((op, index) => ({ ...op, id: first + index })));
 }
 
 const calm = (config: Config): Config => ({
