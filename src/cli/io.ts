@@ -1,10 +1,11 @@
 // What a command works with: the connection to the daemon, opened when it is first needed, and the ways to print.
 
+import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { Client } from "../api/client.ts";
 import type { DaemonModule, StartRequest } from "../api/daemon-module.ts";
 import type { MethodName, Params, Result } from "../api/protocol.ts";
-import { codeOf } from "../core/errors.ts";
+import { codeOf, messageOf } from "../core/errors.ts";
 import { writeJson } from "../core/text/json-text.ts";
 import type { CommandSpec } from "./command.ts";
 import { CliFailure, usage } from "./failure.ts";
@@ -111,4 +112,15 @@ export async function firstLine(stream: AsyncIterable<Uint8Array | string>): Pro
 		if (text.includes("\n")) break;
 	}
 	return text.split("\n")[0] ?? "";
+}
+
+/** The text of a file that the caller has named. */
+export function readNamed(world: CliEnvironment, file: string): string {
+	try {
+		return readFileSync(absolutePath(world, file), "utf8");
+	} catch (error) {
+		const code = codeOf(error);
+		if (code === "ENOENT") throw new CliFailure("not_found", `there is no file ${file}`);
+		throw usage(code === "EISDIR" ? `${file} is a folder` : messageOf(error));
+	}
 }

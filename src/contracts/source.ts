@@ -1,7 +1,7 @@
 // Contract of a source: where items of work come from, what is known of an item, and what may be written back. Implementations in sources/.
 
 import type { SourceSettings } from "../core/schema/source.ts";
-import type { ItemFact } from "./host.ts";
+import type { Facts, ItemFact } from "./host.ts";
 
 export type { SourceSettings } from "../core/schema/source.ts";
 
@@ -125,3 +125,21 @@ export function factOf({ open, blocked_by, in_progress, taken, held }: Item): It
 		...(held === null ? {} : { held }),
 	};
 }
+
+/** The configured sources. */
+export type Sources = {
+	all(): Source[];
+	/** Throws if there is no such source. */
+	get(name: string): Source;
+	/** The item of this id: `id`, or `source:id` if several sources have it. Null if no source has it. */
+	find(id: string): Promise<Item | null>;
+	/** `find` for many ids that belong together: each source is read once, at the first call. */
+	survey(): (id: string) => Promise<Item | null>;
+	/** The facts for those keys that are items of our sources. */
+	probe(keys: readonly string[]): Promise<Facts>;
+	/** The state of an item (`source:id`) from a read that begins now; null if none of our sources has it, or if it cannot be read. */
+	confirm(item: string): Promise<ItemFact | null>;
+	/** Opens new and changed sources, closes removed ones; true if anything changed. */
+	configure(settings: Record<string, SourceSettings>): boolean;
+	close(): void;
+};

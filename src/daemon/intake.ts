@@ -3,28 +3,15 @@
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import type { Git } from "../contracts/git.ts";
-import type { Host } from "../contracts/host.ts";
-import type { RepoRecipes } from "../contracts/intake.ts";
-import type { Log } from "../contracts/log.ts";
-import type { Scheduler } from "../contracts/scheduler.ts";
 import type { SourceSettings } from "../contracts/source.ts";
-import { createIntake, type IntakeSide, type SourceShelf } from "../intake/index.ts";
-import type { Repos } from "../intake/repos.ts";
+import { createIntake, type IntakeParts, type IntakeSide } from "../intake/index.ts";
 import type { Settings } from "./config/settings.ts";
 import { openCursor } from "./cursor.ts";
 import { branchCheck } from "./repos/branches.ts";
 import { startNotify } from "./service/notify.ts";
 
-export type IntakeOptions = {
-	scheduler: Scheduler;
-	sources: SourceShelf;
+export type IntakeOptions = Omit<IntakeParts, "mustHaveBranch" | "cursor" | "queue"> & {
 	settings: () => Settings;
-	host: Pick<Host, "after">;
-	log: Log;
-	home: string;
-	repos: () => Repos;
-	/** The repo's own recipes, as far as they are trusted. */
-	recipesOf: (repo: string) => RepoRecipes;
 	git: Git;
 	/** Environment for programs that send notifications. */
 	env: () => Record<string, string>;

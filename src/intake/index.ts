@@ -4,7 +4,7 @@ import type { Host } from "../contracts/host.ts";
 import type { Intake, ItemView, RepoRecipes, SourceView } from "../contracts/intake.ts";
 import type { Log } from "../contracts/log.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
-import type { Item, ItemFault, QueueMark, Source, SourceSettings } from "../contracts/source.ts";
+import type { Item, ItemFault, QueueMark, Source, SourceSettings, Sources } from "../contracts/source.ts";
 import { createTurns } from "../contracts/turns.ts";
 import { messageOf, SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
@@ -17,14 +17,7 @@ import { repoFor } from "./repos.ts";
 import { ignoredRecipes, made, orderOf, type SlingParts, sling } from "./sling.ts";
 import { type Cursor, createWriteBack } from "./write-back.ts";
 
-/** The open sources. */
-export type SourceShelf = {
-	all(): Source[];
-	get(name: string): Source;
-	find(id: string): Promise<Item | null>;
-	survey(): (id: string) => Promise<Item | null>;
-	configure(settings: Record<string, SourceSettings>): boolean;
-};
+type SourceShelf = Pick<Sources, "all" | "get" | "find" | "survey" | "configure">;
 
 export type IntakeParts = {
 	scheduler: Scheduler;

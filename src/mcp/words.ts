@@ -7,16 +7,8 @@ import type { ToolMethod } from "./tools.ts";
 /** An answer as `bounded` leaves it, and as a daemon of another version may give it: any field may be missing. */
 type Spared<T> = T extends readonly (infer Entry)[] ? Spared<Entry>[] : T extends object ? { [Key in keyof T]?: Spared<T[Key]> } : T;
 
-type Job = {
-	id?: number | undefined;
-	name?: string | null | undefined;
-	status?: string | undefined;
-	wait_reason?: { detail?: string | undefined } | null | undefined;
-	held?: { detail?: string | undefined } | null | undefined;
-	exit_kind?: string | null | undefined;
-	exit_code?: number | null | undefined;
-	end_reason?: string | null | undefined;
-};
+type Told = "id" | "name" | "status" | "wait_reason" | "held" | "exit_kind" | "exit_code" | "end_reason";
+type Job = Spared<Pick<Result<"job.show">["job"], Told>>;
 
 const called = ({ id, name }: Job) => `job ${id}${name ? ` (${name})` : ""}`;
 const stand = (job: Job) => {

@@ -1,7 +1,7 @@
 // The configured sources: opens them, finds items by id, and probes the facts that jobs wait for.
 
-import type { Clock, Facts, Host, ItemFact } from "../contracts/host.ts";
-import { factOf, type Item, type Source, type SourceSettings } from "../contracts/source.ts";
+import type { Clock, Facts, Host } from "../contracts/host.ts";
+import { factOf, type Item, type Source, type SourceSettings, type Sources } from "../contracts/source.ts";
 import { messageOf, SluiceError } from "../core/errors.ts";
 import { suggest } from "../core/input/nearest.ts";
 import { openBd } from "./beads/bd.ts";
@@ -14,23 +14,6 @@ export type SourceParts = {
 	clock: Clock;
 	/** The environment for other programs that sources start. */
 	env: () => Record<string, string>;
-};
-
-export type Sources = {
-	all(): Source[];
-	/** Throws if there is no such source. */
-	get(name: string): Source;
-	/** The item of this id: `id`, or `source:id` if several sources have it. Null if no source has it. */
-	find(id: string): Promise<Item | null>;
-	/** `find` for many ids that belong together: each source is read once, at the first call. */
-	survey(): (id: string) => Promise<Item | null>;
-	/** The facts for those keys that are items of our sources. */
-	probe(keys: readonly string[]): Promise<Facts>;
-	/** The state of an item (`source:id`) from a read that begins now; null if none of our sources has it, or if it cannot be read. */
-	confirm(item: string): Promise<ItemFact | null>;
-	/** Opens new and changed sources, closes removed ones; true if anything changed. */
-	configure(settings: Record<string, SourceSettings>): boolean;
-	close(): void;
 };
 
 export function openSources(parts: SourceParts): Sources {

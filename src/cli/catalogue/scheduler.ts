@@ -1,13 +1,13 @@
 // Descriptions of the commands for the whole queue and its daemon.
 
-import type { CommandSpec } from "../command.ts";
+import { type CommandSpec, flag, list, number, text } from "../command.ts";
 import { REASON, SCOPE, SCOPE_NAMES } from "../command-line/shared-options.ts";
 
 export const SCHEDULER: readonly CommandSpec[] = [
 	{
 		name: "status",
 		help: "The queue, caps, holds and hosts at a glance.",
-		options: [{ name: "watch", type: "flag", help: "Keep running and refresh when something changes." }],
+		options: [flag("watch", "Keep running and refresh when something changes.")],
 		examples: [
 			["sluice status", "what is going on"],
 			["sluice status --json | jq .queued_ready", "one number of it"],
@@ -22,10 +22,10 @@ export const SCHEDULER: readonly CommandSpec[] = [
 			"With no past runs it says so, and so it does of jobs that wait for a person.",
 		],
 		options: [
-			{ name: "max-concurrent", type: "number", value: "N", help: "Assume this many concurrent runs; 0 is no cap." },
-			{ name: "lane", type: "list", value: "NAME:N", help: "What if this lane had this cap; none for no cap." },
-			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
-			{ name: "limit", type: "number", value: "N", help: "Show at most N jobs; 0 shows all. Default: 50." },
+			number("max-concurrent", "N", "Assume this many concurrent runs; 0 is no cap."),
+			list("lane", "NAME:N", "What if this lane had this cap; none for no cap."),
+			text("batch", "NAME", "Only this batch."),
+			number("limit", "N", "Show at most N jobs; 0 shows all. Default: 50."),
 		],
 		examples: [
 			["sluice forecast", "as things stand"],
@@ -49,38 +49,25 @@ export const SCHEDULER: readonly CommandSpec[] = [
 			"Exit code 4 if this home has a daemon already (--detach is content with it), or if its host name is held by another home.",
 		],
 		options: [
-			{ name: "detach", type: "flag", help: "In the background; returns once it is ready." },
-			{
-				name: "port",
-				type: "text",
-				value: "N",
-				help: "Port of its HTTP side on 127.0.0.1: 0 is any free one, none is none; one that is taken is refused. Else the setting `port`, 7420, or the next free one.",
-			},
-			{
-				name: "store",
-				type: "text",
-				value: "PLACE",
-				help: "A store that several hosts share: a SQLite file or postgres://… Else the setting `store`, SLUICE_STORE, or the home's own.",
-				completes: "file",
-			},
-			{
-				name: "name",
-				type: "text",
-				value: "NAME",
-				help: "What this host is called there; else the setting `host.name`, or the machine's name.",
-			},
-			{
-				name: "label",
-				type: "list",
-				value: "LABEL",
-				help: "What this host has, for jobs that ask for it; else the setting `host.labels`.",
-			},
-			{
-				name: "accept-loss",
-				type: "flag",
-				help: "Start although acknowledged jobs are missing from the queue's file: a start without it is refused, so that a back-up can be put back.",
-			},
-			{ name: "install", type: "flag", help: "Make it a service of yours that starts at login (systemd or launchd)." },
+			flag("detach", "In the background; returns once it is ready."),
+			text(
+				"port",
+				"N",
+				"Port of its HTTP side on 127.0.0.1: 0 is any free one, none is none; one that is taken is refused. Else the setting `port`, 7420, or the next free one.",
+			),
+			text(
+				"store",
+				"PLACE",
+				"A store that several hosts share: a SQLite file or postgres://… Else the setting `store`, SLUICE_STORE, or the home's own.",
+				{ completes: "file" },
+			),
+			text("name", "NAME", "What this host is called there; else the setting `host.name`, or the machine's name."),
+			list("label", "LABEL", "What this host has, for jobs that ask for it; else the setting `host.labels`."),
+			flag(
+				"accept-loss",
+				"Start although acknowledged jobs are missing from the queue's file: a start without it is refused, so that a back-up can be put back.",
+			),
+			flag("install", "Make it a service of yours that starts at login (systemd or launchd)."),
 		],
 		excludes: [
 			["detach", "install"],
@@ -99,7 +86,7 @@ export const SCHEDULER: readonly CommandSpec[] = [
 	{
 		name: "down",
 		help: "Stop the daemon. What runs goes on, and is found again by the next one.",
-		options: [{ name: "stop-runs", type: "flag", help: "Stop what runs, too; it is run again later, and no retry is burned." }],
+		options: [flag("stop-runs", "Stop what runs, too; it is run again later, and no retry is burned.")],
 		examples: [
 			["sluice down", "runs go on"],
 			["sluice down --stop-runs", "leave nothing behind"],
@@ -110,7 +97,7 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		name: "run",
 		help: "One dispatch pass by hand, or its plan.",
 		more: ["It does not wait for the next cycle; caps, the batch size, locks and holds count as ever."],
-		options: [{ name: "dry-run", type: "flag", help: "Start nothing: what would start, what is skipped, which bound holds." }],
+		options: [flag("dry-run", "Start nothing: what would start, what is skipped, which bound holds.")],
 		examples: [["sluice run --dry-run", "what would start now"]],
 		load: () => import("../commands/scheduler/run.ts"),
 	},
@@ -120,9 +107,9 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		more: ["What runs goes on. Entries of the kernel's queue are not paused: workers of your own claim them."],
 		options: [
 			...SCOPE,
-			{ name: "freeze", type: "flag", help: "Stop what runs in its tracks, too (SIGSTOP)." },
+			flag("freeze", "Stop what runs in its tracks, too (SIGSTOP)."),
 			REASON,
-			{ name: "for", type: "text", value: "DURATION", help: "Resume automatically after this time." },
+			text("for", "DURATION", "Resume automatically after this time."),
 		],
 		excludes: [SCOPE_NAMES],
 		examples: [
@@ -135,7 +122,7 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		name: "resume",
 		help: "End a pause; frozen runs go on; an open breaker is closed.",
 		more: ["The breaker of an agent or a repo opens when several launches in a row fail, and closes by itself with a probe that works."],
-		options: [...SCOPE, { name: "agent", type: "text", value: "NAME", help: "Close the breaker of this agent." }],
+		options: [...SCOPE, text("agent", "NAME", "Close the breaker of this agent.")],
 		excludes: [[...SCOPE_NAMES, "agent"]],
 		examples: [
 			["sluice resume", "everything"],
@@ -147,10 +134,7 @@ export const SCHEDULER: readonly CommandSpec[] = [
 	{
 		name: "clear",
 		help: "End all jobs that do not run, or one item's.",
-		options: [
-			{ name: "item", type: "text", value: "ID", help: "Only the jobs of this item." },
-			{ name: "yes", short: "y", type: "flag", help: "Do not ask." },
-		],
+		options: [text("item", "ID", "Only the jobs of this item."), flag("yes", "Do not ask.", { short: "y" })],
 		examples: [
 			["sluice clear", "asks first"],
 			["sluice clear --item A-12 --yes", "one item's, without asking"],
@@ -161,17 +145,17 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		name: "gc",
 		help: "Delete ended jobs with their runs and logs.",
 		more: ["Never one that a job which has not ended still refers to, nor one whose merge is open."],
-		options: [{ name: "days", type: "number", value: "N", help: "Delete jobs that ended more than N days ago. Default: 7." }],
+		options: [number("days", "N", "Delete jobs that ended more than N days ago. Default: 7.")],
 		examples: [["sluice gc --days 30", "keep a month"]],
-		load: () => import("../commands/scheduler/gc.ts"),
+		load: () => import("../commands/scheduler/upkeep.ts"),
 	},
 	{
 		name: "prune",
 		help: "Remove worktrees of ended jobs; unsaved work goes to a rescue ref first.",
 		more: ["Worktrees of merged jobs go by themselves. What stays is named, with the reason."],
-		options: [{ name: "dry-run", type: "flag", help: "Only say what would be done." }],
+		options: [flag("dry-run", "Only say what would be done.")],
 		examples: [["sluice prune --dry-run", "look first"]],
-		load: () => import("../commands/scheduler/prune.ts"),
+		load: () => import("../commands/scheduler/upkeep.ts"),
 	},
 	{
 		name: "version",

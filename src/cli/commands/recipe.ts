@@ -1,13 +1,11 @@
 // sluice recipe list, show and check: how work is done.
 
-import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { Result } from "../../api/protocol.ts";
 import type { RecipeView } from "../../contracts/intake.ts";
-import { codeOf, messageOf } from "../../core/errors.ts";
 import { byVerb, type Call } from "../command.ts";
-import { CliFailure, EXIT, usage } from "../failure.ts";
-import { absolutePath, answer, type Io, readAll } from "../io.ts";
+import { EXIT } from "../failure.ts";
+import { answer, type Io, readAll, readNamed } from "../io.ts";
 import { named, oneMethod } from "../one-method.ts";
 import { printTable, titled } from "../printing/list.ts";
 import { counted, pairs, plain } from "../printing/print.ts";
@@ -70,7 +68,7 @@ function printWarning({ print }: Io, warning: string | undefined): void {
 async function check(call: Call, io: Io): Promise<number> {
 	const files: { file: string; ok: boolean; problems: Result<"recipe.check">["problems"] }[] = [];
 	for (const file of call.args("FILE")) {
-		const text = file === "-" ? await readAll(io.world.stdin) : readFile(absolutePath(io.world, file), file);
+		const text = file === "-" ? await readAll(io.world.stdin) : readNamed(io.world, file);
 		const name = basename(file === "-" ? "stdin" : file).replace(/\.ya?ml$/, "");
 		const { ok, problems } = await io.ask("recipe.check", { text, name });
 		files.push({ file, ok, problems });
@@ -85,13 +83,4 @@ async function check(call: Call, io: Io): Promise<number> {
 		if (ok) io.print.say(`${counted(files.length, "recipe")}: nothing is wrong`);
 	});
 	return ok ? EXIT.done : EXIT.usage;
-}
-
-function readFile(path: string, file: string): string {
-	try {
-		return readFileSync(path, "utf8");
-	} catch (error) {
-		const [code, message] = [codeOf(error), messageOf(error)];
-		throw code === "ENOENT" ? new CliFailure("not_found", `there is no file ${file}`) : usage(message);
-	}
 }

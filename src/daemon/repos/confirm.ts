@@ -3,10 +3,10 @@
 import type { Facts } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import type { JobView, Scheduler } from "../../contracts/scheduler.ts";
+import type { Sources } from "../../contracts/source.ts";
 import { headKey, itemKey } from "../../core/fact.ts";
 import { moved } from "../../core/gates/head.ts";
 import { unready } from "../../core/gates/item.ts";
-import type { Sources } from "../../sources/index.ts";
 
 export type Confirmed = Pick<JobView, "item" | "repo" | "pinned_head">;
 type Parts = {

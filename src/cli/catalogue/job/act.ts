@@ -1,6 +1,6 @@
 // Descriptions of the commands that act on jobs.
 
-import type { CommandSpec } from "../../command.ts";
+import { type CommandSpec, flag, text } from "../../command.ts";
 import { ID, IDS, REASON } from "../../command-line/shared-options.ts";
 
 const load = () => import("../../commands/job/act.ts");
@@ -13,10 +13,7 @@ export const ACT: readonly CommandSpec[] = [
 			"Each is tried; exit code 4 if one of them had ended already. A number or name that does not exist: nothing is done, exit code 3.",
 		],
 		args: [IDS],
-		options: [
-			{ name: "subtree", type: "flag", help: "And everything that comes after them, and their children; else those go on." },
-			REASON,
-		],
+		options: [flag("subtree", "And everything that comes after them, and their children; else those go on."), REASON],
 		examples: [
 			["sluice cancel 7", "one"],
 			["sluice cancel 7 --subtree --reason 'wrong branch'", "and what comes after it"],
@@ -28,7 +25,7 @@ export const ACT: readonly CommandSpec[] = [
 		help: "Run a job again, and everything that comes after it.",
 		args: [ID],
 		examples: [["sluice retry 7", "rewind to job 7"]],
-		load: () => import("../../commands/job/retry.ts"),
+		load,
 	},
 	{
 		name: "rerun",
@@ -38,7 +35,7 @@ export const ACT: readonly CommandSpec[] = [
 		],
 		args: [ID],
 		examples: [["sluice rerun 7", "also ends its back-off"]],
-		load: () => import("../../commands/job/retry.ts"),
+		load,
 	},
 	{
 		name: "merge",
@@ -48,7 +45,7 @@ export const ACT: readonly CommandSpec[] = [
 			"With --drop nothing is merged: the job stays succeeded, its branch stays, and what waits for its merge is blocked.",
 		],
 		args: [ID],
-		options: [{ name: "drop", type: "flag", help: "Give it up." }, REASON],
+		options: [flag("drop", "Give it up."), REASON],
 		examples: [
 			["sluice merge 7", "after a conflict was solved by hand"],
 			["sluice merge 7 --drop --reason 'done otherwise'", "it is not wanted any more"],
@@ -68,7 +65,7 @@ export const ACT: readonly CommandSpec[] = [
 		name: "run-now",
 		help: "Start it first of all, now: no delay, no back-off. Locks, pauses, approval and dependencies still count.",
 		args: [ID],
-		options: [{ name: "force", type: "flag", help: "Past max_concurrent and its lane's cap; never past locks, holds or the safety cap." }],
+		options: [flag("force", "Past max_concurrent and its lane's cap; never past locks, holds or the safety cap.")],
 		examples: [
 			["sluice run-now 7", "do not wait for its time"],
 			["sluice run-now 7 --force", "at once, even if all slots are taken"],
@@ -92,15 +89,7 @@ export const ACT: readonly CommandSpec[] = [
 			"`asked` allows the commands that were denied in its last run (sluice show ID), and whatever follows them; a tool that was denied is allowed for any file or address. Codex has no such way.",
 		],
 		args: [ID, { name: "TEXT", help: "The answer; - reads it from stdin.", take: "optional" }],
-		options: [
-			{
-				name: "permission",
-				type: "text",
-				value: "MODE",
-				help: "What it may do without asking from now on.",
-				choices: ["edit", "full", "asked"],
-			},
-		],
+		options: [text("permission", "MODE", "What it may do without asking from now on.", { choices: ["edit", "full", "asked"] })],
 		examples: [
 			["sluice answer 7 'use the staging database'", "its next run is told"],
 			["sluice answer 7 --permission asked", "it may run the commands and use the tools that it was denied"],

@@ -1,4 +1,4 @@
-// merge, promote, demote, priority, run-now, approve, reject, answer: one call that returns one job.
+// retry, rerun, merge, promote, demote, priority, run-now, approve, reject, answer: one call about one job.
 
 import { grantWords } from "../../../core/agents/permissions/denied.ts";
 import { byVerb, type Call } from "../../command.ts";
@@ -18,12 +18,30 @@ const grantedWords = ({ permission, allow }: NonNullable<ShownJob["granted"]>): 
 const pastCaps = (job: ShownJob, reasons: NonNullable<Reasons>): string =>
 	!job.forced && reasons.every(({ code }) => code === "capacity") ? `; past the cap: sluice run-now ${job.id} --force` : "";
 
+const few = (ids: readonly number[]) => (ids.length > 20 ? `${ids.slice(0, 20).join(", ")} and ${ids.length - 20} more` : ids.join(", "));
+
+const rewind = (method: "job.retry" | "job.rerun") =>
+	oneMethod(method, ofJob, ({ reset, restarted, last_successful, left_blocked = [] }, io, call) => {
+		io.print.say(`reset: ${few(reset)}`);
+		const startable = restarted.filter((id) => !(reset.length === 1 && reset[0] === id));
+		if (startable.length > 0) io.print.say(`goes on from: ${few(startable)}`);
+		if (last_successful.length > 0) io.print.say(io.print.paintTalk("dim", `last successful point: ${few(last_successful)}`));
+		if (left_blocked.length > 0) {
+			io.print.say(`still blocked: ${few(left_blocked)}`);
+			// The blocked job may depend on other jobs, too: retrying this one would not help it.
+			const hint = `sluice retry ${call.arg("ID")} brings back what comes after it; sluice why ${left_blocked[0]} says what else blocks it`;
+			io.print.say(io.print.paintTalk("dim", `        ${hint}`));
+		}
+	});
+
 const aboutJob =
 	(words: (job: ShownJob, reasons: Reasons) => string) =>
 	({ job, reasons }: { job: ShownJob; reasons?: Reasons }) =>
 		`${labelOf(job)} ${words(job, reasons)}`;
 
 export const run = byVerb({
+	retry: rewind("job.retry"),
+	rerun: rewind("job.rerun"),
 	merge: oneMethod("job.merge", mergeOf, aboutJob(mergeWords)),
 	promote: oneMethod(
 		"job.promote",

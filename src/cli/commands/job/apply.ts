@@ -1,16 +1,15 @@
 // sluice apply: all jobs of a manifest, or none.
 
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Params, Result } from "../../../api/protocol.ts";
 import type { Manifest } from "../../../contracts/scheduler.ts";
-import { codeOf, messageOf } from "../../../core/errors.ts";
 import { wavesOf } from "../../../core/input/manifest.ts";
 import { manifestSchemaText } from "../../../core/input/manifest-schema.ts";
 import { allowedNames, capture } from "../../caller/environment.ts";
 import type { Call } from "../../command.ts";
 import { CliFailure, failureOf, type Told, usage } from "../../failure.ts";
-import { absolutePath, answer, type Io, readAll } from "../../io.ts";
+import { absolutePath, answer, type Io, readAll, readNamed } from "../../io.ts";
 import { type ManifestFile, readManifest } from "../../manifest.ts";
 import { optionsOf } from "../../one-method.ts";
 import { counted } from "../../printing/print.ts";
@@ -26,7 +25,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	if (file === undefined) throw usage("FILE is missing", "sluice apply --help shows how");
 	const name = file === "-" ? "stdin" : file;
 	const path = absolutePath(io.world, file);
-	const text = file === "-" ? await readAll(io.world.stdin) : readFile(path, file);
+	const text = file === "-" ? await readAll(io.world.stdin) : readNamed(io.world, file);
 	const read = await readManifest(text, name);
 	const folder = file === "-" ? io.world.cwd : dirname(path);
 	const params: Params<"job.apply"> = {
@@ -40,17 +39,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	answer(io, call.flag("check") ? { ...document, waves: wavesOf(read.manifest.jobs) } : document, () =>
 		call.flag("check") ? tellCheck(io, read, file, document) : tell(io, read, document),
 	);
-}
-
-function readFile(path: string, file: string): string {
-	try {
-		return readFileSync(path, "utf8");
-	} catch (error) {
-		const [code, message] = [codeOf(error), messageOf(error)];
-		throw code === "ENOENT"
-			? new CliFailure("not_found", `there is no file ${file}`)
-			: usage(code === "EISDIR" ? `${file} is a folder` : message);
-	}
 }
 
 type File = { name: string; file: string };
