@@ -23,6 +23,16 @@ export type OptionSpec = {
 	field?: JobKey | "capture_diff";
 };
 
+/** `more`: what an option has besides its name, the name of its value, and its help. */
+type More = Omit<OptionSpec, "name" | "type" | "value" | "help">;
+const valued =
+	(type: "text" | "number" | "list") =>
+	(name: string, value: string, help: string, more: More = {}): OptionSpec => ({ name, type, value, help, ...more });
+export const text = valued("text");
+export const number = valued("number");
+export const list = valued("list");
+export const flag = (name: string, help: string, more: More = {}): OptionSpec => ({ name, type: "flag", help, ...more });
+
 export type ArgSpec = { name: string; help: string; take: "one" | "optional" | "many" | "any"; completes?: Completes } & {
 	/** From where this argument may begin, no token is an option: `-x`, `--json` and an empty word are its text. */
 	verbatim?: true;

@@ -1,6 +1,6 @@
 // Descriptions of the `account` commands.
 
-import { commandsOf } from "../command.ts";
+import { commandsOf, text } from "../command.ts";
 
 const NAME = { name: "NAME", help: "The account.", take: "one" } as const;
 
@@ -19,9 +19,9 @@ export const ACCOUNT = commandsOf("account", () => import("../commands/account.t
 		more: ["With none of the options it is held for a few seconds, longer each time."],
 		args: [NAME],
 		options: [
-			{ name: "until", type: "text", value: "TIME", help: "The reset that the provider named." },
-			{ name: "for", type: "text", value: "SPAN", help: "Or how long it said to wait." },
-			{ name: "closed", type: "text", value: "WHY", help: "Closed until a person clears it." },
+			text("until", "TIME", "The reset that the provider named."),
+			text("for", "SPAN", "Or how long it said to wait."),
+			text("closed", "WHY", "Closed until a person clears it."),
 		],
 		excludes: [["until", "for", "closed"]],
 		examples: [

@@ -1,7 +1,7 @@
 // Descriptions of the `agent` commands.
 
 import { AGENT_NAMES } from "../../core/agents/profile.ts";
-import { commandsOf } from "../command.ts";
+import { commandsOf, number, text } from "../command.ts";
 
 const NAME = {
 	name: "NAME",
@@ -27,10 +27,10 @@ export const AGENT = commandsOf("agent", () => import("../commands/agent.ts"), {
 		],
 		args: [NAME],
 		options: [
-			{ name: "stdout", type: "text", value: "FILE", help: "What it wrote; - for standard input." },
-			{ name: "stderr", type: "text", value: "FILE", help: "What it wrote to stderr." },
-			{ name: "exit", type: "number", value: "N", help: "Its exit code; 128 + n for a signal." },
-			{ name: "format", type: "text", value: "NAME", help: `Read it as ${AGENT_NAMES.join(", ")} or command prints.` },
+			text("stdout", "FILE", "What it wrote; - for standard input."),
+			text("stderr", "FILE", "What it wrote to stderr."),
+			number("exit", "N", "Its exit code; 128 + n for a signal."),
+			text("format", "NAME", `Read it as ${AGENT_NAMES.join(", ")} or command prints.`),
 		],
 		examples: [["sluice agent judge claude --stdout out.jsonl --exit 1", "limited, until when?"]],
 	},

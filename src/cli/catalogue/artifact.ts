@@ -1,11 +1,11 @@
 // Descriptions of the `artifact` commands.
 
-import { commandsOf, type VerbSpec } from "../command.ts";
+import { commandsOf, flag, type VerbSpec } from "../command.ts";
 
 const marker = (verb: string, help: string): VerbSpec => ({
 	help,
 	args: [{ name: "ARTIFACT", help: "custom:TYPE:KEY or sentinel:NAME.", take: "one" }],
-	options: [{ name: "absent", type: "flag", help: "It is not there." }],
+	options: [flag("absent", "It is not there.")],
 	examples: [[`sluice artifact ${verb} custom:review:A-12`, "jobs that need it go on"]],
 });
 

@@ -1,6 +1,6 @@
 // Descriptions of the `batch` commands.
 
-import { commandsOf } from "../command.ts";
+import { commandsOf, flag } from "../command.ts";
 import { REASON } from "../command-line/shared-options.ts";
 
 const NAME = { name: "NAME", help: "The batch.", take: "one" } as const;
@@ -8,7 +8,7 @@ const NAME = { name: "NAME", help: "The batch.", take: "one" } as const;
 export const BATCH = commandsOf("batch", () => import("../commands/batch.ts"), {
 	list: {
 		help: "Batches that are open, and how far they are.",
-		options: [{ name: "all", type: "flag", help: "Closed ones too." }],
+		options: [flag("all", "Closed ones too.")],
 		examples: [["sluice batch list", "what is done of each"]],
 	},
 	show: {

@@ -1,6 +1,6 @@
 // Descriptions of the `budget` commands.
 
-import { commandsOf } from "../command.ts";
+import { commandsOf, text } from "../command.ts";
 
 export const BUDGET = commandsOf("budget", () => import("../commands/budget.ts"), {
 	list: {
@@ -15,10 +15,10 @@ export const BUDGET = commandsOf("budget", () => import("../commands/budget.ts")
 			{ name: "LIMIT", help: "A whole number, dollars such as $5 for cost_micro, or none.", take: "one" },
 		],
 		options: [
-			{ name: "window", type: "text", value: "SPAN", help: "Start again from zero each hour or day.", choices: ["hour", "day", "none"] },
-			{ name: "warn-at", type: "text", value: "SHARE", help: "Warn at this share of it, such as 0.8." },
-			{ name: "on-breach", type: "text", value: "WHAT", help: "What becomes of runs when it is used up.", choices: ["finish", "stop"] },
-			{ name: "reserve", type: "text", value: "AMOUNT", help: "What each run sets aside of it while it runs." },
+			text("window", "SPAN", "Start again from zero each hour or day.", { choices: ["hour", "day", "none"] }),
+			text("warn-at", "SHARE", "Warn at this share of it, such as 0.8."),
+			text("on-breach", "WHAT", "What becomes of runs when it is used up.", { choices: ["finish", "stop"] }),
+			text("reserve", "AMOUNT", "What each run sets aside of it while it runs."),
 		],
 		examples: [
 			["sluice budget grant owner:ann cost_micro '$5' --window day", "five dollars a day"],
@@ -34,16 +34,10 @@ export const BUDGET = commandsOf("budget", () => import("../commands/budget.ts")
 			{ name: "AMOUNT", help: "A whole number, as a difference.", take: "optional" },
 		],
 		options: [
-			{
-				name: "per",
-				type: "text",
-				value: "TRAIT",
-				help: "One line for each batch, or another trait.",
-				choices: ["batch", "owner", "repo", "lane", "agent", "job"],
-			},
-			{ name: "batch", type: "text", value: "NAME", help: "Only jobs of this batch." },
-			{ name: "owner", type: "text", value: "NAME", help: "Only jobs of this owner." },
-			{ name: "repo", type: "text", value: "NAME", help: "Only jobs of this repo." },
+			text("per", "TRAIT", "One line for each batch, or another trait.", { choices: ["batch", "owner", "repo", "lane", "agent", "job"] }),
+			text("batch", "NAME", "Only jobs of this batch."),
+			text("owner", "NAME", "Only jobs of this owner."),
+			text("repo", "NAME", "Only jobs of this repo."),
 		],
 		examples: [
 			["sluice budget report", "what each batch has cost"],

@@ -1,13 +1,13 @@
 // Descriptions of the `config` commands, and of `init`.
 
-import { type CommandSpec, commandsOf } from "../command.ts";
+import { type CommandSpec, commandsOf, flag, text } from "../command.ts";
 
 const PRESETS = ["cards", "town", "dag", "loops", "kernel"] as const;
 
 const INIT: CommandSpec = {
 	name: "init",
 	help: "Write a first configuration into the home.",
-	options: [{ name: "preset", type: "text", value: "NAME", help: "The defaults of another scheduler.", choices: PRESETS }],
+	options: [text("preset", "NAME", "The defaults of another scheduler.", { choices: PRESETS })],
 	examples: [
 		["sluice init", "with comments, everything at its default"],
 		["sluice init --preset loops", "lanes plan, spec, phase and code"],
@@ -41,7 +41,7 @@ export const CONFIG: readonly CommandSpec[] = [
 		},
 		list: {
 			help: "All settings.",
-			options: [{ name: "origin", type: "flag", help: "And where each comes from." }],
+			options: [flag("origin", "And where each comes from.")],
 			examples: [["sluice config list --origin", "default, file, flag or environment"]],
 		},
 		check: {

@@ -1,6 +1,6 @@
 // Descriptions of the `cron` commands.
 
-import { type ArgSpec, commandsOf } from "../command.ts";
+import { type ArgSpec, commandsOf, list, number, text } from "../command.ts";
 
 const NAME: ArgSpec = { name: "NAME", help: "The trigger; watch:NAME for one that watches files.", take: "one" };
 
@@ -23,24 +23,23 @@ export const CRON = commandsOf("cron", () => import("../commands/cron.ts"), {
 		],
 		rest: { name: "CMD…", help: "The command, taken word by word: no shell reads it." },
 		options: [
-			{
-				name: "timezone",
-				type: "text",
-				value: "ZONE",
-				help: "IANA name, such as Europe/Berlin; else the setting `timezone`: this machine's own, unless it says otherwise.",
-			},
-			{ name: "catch-up", type: "text", value: "WHAT", help: "What becomes of missed slots; else skip.", choices: ["skip", "one", "all"] },
-			{ name: "agent", type: "text", value: "NAME", help: "Run this agent with PROMPT." },
-			{ name: "lane", type: "text", value: "NAME", help: "The class of work it belongs to.", completes: "lane" },
-			{ name: "priority", type: "number", value: "N", help: "Added to its lane's; higher starts sooner." },
-			{ name: "retries", type: "number", value: "N", help: "Maximum number of retries after a failure." },
-			{ name: "timeout", type: "text", value: "DURATION", help: "Stop a run that takes longer." },
-			{ name: "lock", type: "list", value: "KEY[:shared]", help: "Hold this lock while it runs." },
-			{ name: "batch", type: "text", value: "NAME", help: "Track its jobs together." },
-			{ name: "repo", type: "text", value: "NAME", help: "The repo it works in." },
-			{ name: "owner", type: "text", value: "NAME", help: "The owner whose budget pays for it." },
-			{ name: "env", type: "list", value: "NAME[=VALUE]", help: "Set a variable, or take over yours." },
-			{ name: "cwd", type: "text", value: "FOLDER", help: "Where it runs; else where you are.", completes: "folder" },
+			text(
+				"timezone",
+				"ZONE",
+				"IANA name, such as Europe/Berlin; else the setting `timezone`: this machine's own, unless it says otherwise.",
+			),
+			text("catch-up", "WHAT", "What becomes of missed slots; else skip.", { choices: ["skip", "one", "all"] }),
+			text("agent", "NAME", "Run this agent with PROMPT."),
+			text("lane", "NAME", "The class of work it belongs to.", { completes: "lane" }),
+			number("priority", "N", "Added to its lane's; higher starts sooner."),
+			number("retries", "N", "Maximum number of retries after a failure."),
+			text("timeout", "DURATION", "Stop a run that takes longer."),
+			list("lock", "KEY[:shared]", "Hold this lock while it runs."),
+			text("batch", "NAME", "Track its jobs together."),
+			text("repo", "NAME", "The repo it works in."),
+			text("owner", "NAME", "The owner whose budget pays for it."),
+			list("env", "NAME[=VALUE]", "Set a variable, or take over yours."),
+			text("cwd", "FOLDER", "Where it runs; else where you are.", { completes: "folder" }),
 		],
 		examples: [
 			["sluice cron add nightly '30 2 * * *' --timezone Europe/Berlin -- make all", "at half past two, there"],

@@ -1,6 +1,6 @@
 // Descriptions of the `host` commands.
 
-import { commandsOf } from "../command.ts";
+import { commandsOf, flag } from "../command.ts";
 import { REASON } from "../command-line/shared-options.ts";
 
 const NAME = { name: "NAME", help: "The host.", take: "one", completes: "host" } as const;
@@ -19,10 +19,7 @@ export const HOST = commandsOf("host", () => import("../commands/host.ts"), {
 		help: "Let a host start nothing more; what runs there goes on.",
 		more: ["It stays so until `host undrain`, also when its daemon is restarted."],
 		args: [NAME],
-		options: [
-			{ name: "stop", type: "flag", help: "Stop what runs there, too; it is run again elsewhere, and no retry is burned." },
-			REASON,
-		],
+		options: [flag("stop", "Stop what runs there, too; it is run again elsewhere, and no retry is burned."), REASON],
 		examples: [
 			['sluice host drain mill-3 --reason "a new disk"', "before it is taken down"],
 			["sluice host drain mill-3 --stop", "at once"],

@@ -1,6 +1,6 @@
 // Descriptions of the `kernel` commands: the methods kernel.* for the kernel's queue, its agents and their ledgers.
 
-import { commandsOf } from "../command.ts";
+import { commandsOf, flag, number, text } from "../command.ts";
 
 const ID = { name: "ID", help: "The entry's number (sched_id).", take: "one" } as const;
 const PID = { name: "PID", help: "The agent's number.", take: "one" } as const;
@@ -12,10 +12,10 @@ export const KERNEL = commandsOf("kernel", () => import("../commands/kernel.ts")
 		help: "Entries of the kernel's queue, by number.",
 		more: ["Workers of your own claim them (kernel.sched.claim); sluice pause does not hold them back."],
 		options: [
-			{ name: "state", type: "text", value: "STATE", help: "Only in this state.", choices: STATES },
-			{ name: "pid", type: "number", value: "PID", help: "Only of this agent." },
-			{ name: "limit", type: "number", value: "N", help: "At most so many; else 100." },
-			{ name: "offset", type: "number", value: "N", help: "Skip so many." },
+			text("state", "STATE", "Only in this state.", { choices: STATES }),
+			number("pid", "PID", "Only of this agent."),
+			number("limit", "N", "At most so many; else 100."),
+			number("offset", "N", "Skip so many."),
 		],
 		examples: [
 			["sluice kernel list", "all of them"],
@@ -31,17 +31,12 @@ export const KERNEL = commandsOf("kernel", () => import("../commands/kernel.ts")
 		help: "Add an entry for an agent.",
 		args: [PID],
 		options: [
-			{ name: "priority", type: "number", value: "N", help: "Higher goes sooner; else 0." },
-			{ name: "at", type: "text", value: "TIME", help: "Not claimable before: 18:30, 2030-01-31T08:00, or 2h from now." },
-			{ name: "deadline", type: "text", value: "TIME", help: "Not claimable from then on; kernel gc makes it expired." },
-			{ name: "trigger", type: "text", value: "WORD", help: "What it comes from: manual, cron, event, resume or any word; else manual." },
-			{
-				name: "payload",
-				type: "text",
-				value: "JSON",
-				help: "An object for the worker, at most 1 MB; @FILE reads it. It comes back as it was sent.",
-			},
-			{ name: "unique", type: "flag", help: "Not if one with this pid and trigger is queued already." },
+			number("priority", "N", "Higher goes sooner; else 0."),
+			text("at", "TIME", "Not claimable before: 18:30, 2030-01-31T08:00, or 2h from now."),
+			text("deadline", "TIME", "Not claimable from then on; kernel gc makes it expired."),
+			text("trigger", "WORD", "What it comes from: manual, cron, event, resume or any word; else manual."),
+			text("payload", "JSON", "An object for the worker, at most 1 MB; @FILE reads it. It comes back as it was sent."),
+			flag("unique", "Not if one with this pid and trigger is queued already."),
 		],
 		examples: [
 			['sluice kernel enqueue 1 --priority 5 --payload \'{"step": "read"}\'', "for agent 1, before those of less priority"],
@@ -56,23 +51,18 @@ export const KERNEL = commandsOf("kernel", () => import("../commands/kernel.ts")
 	claim: {
 		help: "Claim entries by hand, as a worker does.",
 		args: [{ name: "WORKER", help: "Who works on them.", take: "one" }],
-		options: [
-			{ name: "max", type: "number", value: "N", help: "At most so many; else 1." },
-			{ name: "no-admission-check", type: "flag", help: "Also entries of agents that are over a limit." },
-		],
+		options: [number("max", "N", "At most so many; else 1."), flag("no-admission-check", "Also entries of agents that are over a limit.")],
 		examples: [["sluice kernel claim me --max 2", "the next two"]],
 	},
 	complete: {
 		help: "End a dispatched entry, as its worker does.",
 		args: [ID, { name: "EXIT_KIND", help: "How it ended.", take: "one", completes: ["completed", "cancelled", "failed", "crashed"] }],
-		options: [{ name: "worker", type: "text", value: "WORKER", help: "Only if this worker has it." }],
+		options: [text("worker", "WORKER", "Only if this worker has it.")],
 		examples: [["sluice kernel complete 7 failed", "its worker is gone, and it shall not run again"]],
 	},
 	gc: {
 		help: "Expire queued entries whose deadline has passed; put entries of silent workers back.",
-		options: [
-			{ name: "stale", type: "text", value: "SPAN", help: "Also requeue dispatched entries whose worker has been silent for so long." },
-		],
+		options: [text("stale", "SPAN", "Also requeue dispatched entries whose worker has been silent for so long.")],
 		examples: [
 			["sluice kernel gc", "expired ones only"],
 			["sluice kernel gc --stale 10m", "and what dead workers have left"],
@@ -104,8 +94,8 @@ export const KERNEL = commandsOf("kernel", () => import("../commands/kernel.ts")
 		help: "Set the limit of an agent's ledger. An agent that has used more is passed over by claims.",
 		args: [PID, DIM, { name: "LIMIT", help: "A whole number.", take: "one" }],
 		options: [
-			{ name: "window", type: "text", value: "SPAN", help: "Begin anew each hour or day.", choices: ["hour", "day", "none"] },
-			{ name: "warn-at", type: "text", value: "SHARE", help: "Warn at this share of it, such as 0.8." },
+			text("window", "SPAN", "Begin anew each hour or day.", { choices: ["hour", "day", "none"] }),
+			text("warn-at", "SHARE", "Warn at this share of it, such as 0.8."),
 		],
 		examples: [["sluice kernel grant 2 tokens 100000 --window day", "so much each day"]],
 	},
@@ -117,7 +107,7 @@ export const KERNEL = commandsOf("kernel", () => import("../commands/kernel.ts")
 	import: {
 		help: "Take over agents, ledgers and queue of a kernel.db; all or nothing, the file stays as it is.",
 		args: [{ name: "FILE", help: "The kernel.db, of schema 2 or 3.", take: "one", completes: "file" }],
-		options: [{ name: "renumber", type: "flag", help: "Give agents and entries new numbers, where theirs are taken here." }],
+		options: [flag("renumber", "Give agents and entries new numbers, where theirs are taken here.")],
 		examples: [["sluice kernel import ~/.kernel/kernel.db", "pids and sched_ids stay what they were"]],
 	},
 });

@@ -1,6 +1,6 @@
 // Descriptions of the `lane` commands.
 
-import { commandsOf } from "../command.ts";
+import { commandsOf, number, text } from "../command.ts";
 
 export const LANE = commandsOf("lane", () => import("../commands/lane.ts"), {
 	list: {
@@ -11,8 +11,8 @@ export const LANE = commandsOf("lane", () => import("../commands/lane.ts"), {
 		help: "Change a lane, or make one; counts at once.",
 		args: [{ name: "NAME", help: "The lane.", take: "one", completes: "lane" }],
 		options: [
-			{ name: "max", type: "text", value: "N", help: "Maximum concurrent runs; `none` removes the cap." },
-			{ name: "priority", type: "number", value: "N", help: "Its base in the priority sum." },
+			text("max", "N", "Maximum concurrent runs; `none` removes the cap."),
+			number("priority", "N", "Its base in the priority sum."),
 		],
 		examples: [["sluice lane set code --max 8 --priority 100", "eight at a time, before others"]],
 	},

@@ -1,6 +1,6 @@
 // Description of `sluice mcp`: what agents are offered, and how each program is set up for it.
 
-import type { CommandSpec } from "../command.ts";
+import { type CommandSpec, text } from "../command.ts";
 
 export const MCP: CommandSpec = {
 	name: "mcp",
@@ -12,13 +12,9 @@ export const MCP: CommandSpec = {
 		"For sessions of your own, outside of Sluice, register it once, as below. The daemon is started when a tool needs it.",
 	],
 	options: [
-		{
-			name: "for",
-			type: "text",
-			value: "WHOM",
-			help: "Which tools: `run` offers those that a run needs, which spares tokens; `all` (the default) offers all.",
+		text("for", "WHOM", "Which tools: `run` offers those that a run needs, which spares tokens; `all` (the default) offers all.", {
 			choices: ["run", "all"],
-		},
+		}),
 	],
 	examples: [
 		["claude mcp add --scope user sluice -- sluice mcp", "Claude Code"],

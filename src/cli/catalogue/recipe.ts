@@ -1,8 +1,8 @@
 // Descriptions of the `recipe` commands.
 
-import { commandsOf } from "../command.ts";
+import { commandsOf, text } from "../command.ts";
 
-const REPO = { name: "repo", type: "text", value: "NAME", help: "With the recipes of this repo." } as const;
+const REPO = text("repo", "NAME", "With the recipes of this repo.");
 
 export const RECIPE = commandsOf("recipe", () => import("../commands/recipe.ts"), {
 	list: {

@@ -1,6 +1,6 @@
 // Descriptions of the `repo` commands.
 
-import { commandsOf } from "../command.ts";
+import { commandsOf, flag, number, text } from "../command.ts";
 
 const NAME = { name: "NAME", help: "The repo.", take: "one" } as const;
 
@@ -21,17 +21,16 @@ export const REPO = commandsOf("repo", () => import("../commands/repo.ts"), {
 			{ name: "FOLDER", help: "A folder in it; else where you are. With --url: how it is called.", take: "optional", completes: "folder" },
 		],
 		options: [
-			{ name: "url", type: "text", value: "URL", help: "Where it is cloned from: a URL of git's, or a whole path." },
-			{ name: "name", type: "text", value: "NAME", help: "How it is called; else by its folder." },
-			{ name: "prefix", type: "text", value: "TEXT", help: "Prefix of the ids of its items." },
-			{
-				name: "base-branch",
-				type: "text",
-				value: "BRANCH",
-				help: "Jobs begin from this branch and merge into it; else the branch that is checked out now. It is written down.",
-			},
-			{ name: "merge", type: "text", value: "HOW", help: "What becomes of branches.", choices: ["direct", "mr", "local"] },
-			{ name: "max", type: "number", value: "N", help: "Maximum concurrent runs in this repo." },
+			text("url", "URL", "Where it is cloned from: a URL of git's, or a whole path."),
+			text("name", "NAME", "How it is called; else by its folder."),
+			text("prefix", "TEXT", "Prefix of the ids of its items."),
+			text(
+				"base-branch",
+				"BRANCH",
+				"Jobs begin from this branch and merge into it; else the branch that is checked out now. It is written down.",
+			),
+			text("merge", "HOW", "What becomes of branches.", { choices: ["direct", "mr", "local"] }),
+			number("max", "N", "Maximum concurrent runs in this repo."),
 		],
 		examples: [
 			["sluice repo add", "the one you are in"],
@@ -46,10 +45,7 @@ export const REPO = commandsOf("repo", () => import("../commands/repo.ts"), {
 			"Each file is recorded with its digest. Once one is added, changed or removed, sluice.yml or all recipes do not count until you say this again.",
 		],
 		args: [NAME],
-		options: [
-			{ name: "off", type: "flag", help: "They count no longer." },
-			{ name: "yes", short: "y", type: "flag", help: "Do not ask." },
-		],
+		options: [flag("off", "They count no longer."), flag("yes", "Do not ask.", { short: "y" })],
 		examples: [["sluice repo trust app", "after reading them"]],
 	},
 	remove: {

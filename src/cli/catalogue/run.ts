@@ -1,6 +1,6 @@
 // Descriptions of the commands by which a run reports about itself.
 
-import type { CommandSpec } from "../command.ts";
+import { type CommandSpec, text } from "../command.ts";
 
 const load = () => import("../commands/run.ts");
 const INSIDE = "Only inside a run, which is known by SLUICE_TOKEN or by the calling process. Agents find the same as tools of sluice mcp.";
@@ -39,7 +39,7 @@ export const RUN: readonly CommandSpec[] = [
 		help: "From inside a run: report JSON to the jobs after it, who find it as {{after.NAME.result}} in their prompts.",
 		more: ["At most 64 KiB. The last one counts; sluice show ID --json has it as `result`, also when the job has ended.", INSIDE],
 		args: [{ name: "JSON", help: "The result; - reads it from stdin.", take: "optional" }],
-		options: [{ name: "file", short: "f", type: "text", value: "FILE", help: "Read it from a file.", completes: "file" }],
+		options: [text("file", "FILE", "Read it from a file.", { short: "f", completes: "file" })],
 		examples: [
 			[`sluice result '{"files": ["a.ts"], "risk": "low"}'`, "an object"],
 			["sluice result --file report.json", "from a file"],

@@ -1,6 +1,6 @@
 // Descriptions of the `source` commands.
 
-import { commandsOf } from "../command.ts";
+import { commandsOf, flag } from "../command.ts";
 
 export const SOURCE = commandsOf("source", () => import("../commands/source.ts"), {
 	list: {
@@ -10,7 +10,7 @@ export const SOURCE = commandsOf("source", () => import("../commands/source.ts")
 	show: {
 		help: "The items of a source.",
 		args: [{ name: "NAME", help: "The source.", take: "one" }],
-		options: [{ name: "all", type: "flag", help: "Closed ones too." }],
+		options: [flag("all", "Closed ones too.")],
 		examples: [["sluice source show board", "which are eligible, which are blocked, and by what"]],
 	},
 	scan: {

@@ -1,6 +1,6 @@
 // Descriptions of the commands for what the store holds: export, back-up, move.
 
-import type { CommandSpec } from "../command.ts";
+import { type CommandSpec, flag } from "../command.ts";
 
 export const STORE: readonly CommandSpec[] = [
 	{
@@ -29,9 +29,9 @@ export const STORE: readonly CommandSpec[] = [
 			{ name: "TO", help: "An empty one, or a place for it.", take: "one", completes: "file" },
 		],
 		options: [
-			{ name: "check", type: "flag", help: "Only say what would be moved, and what is in the way." },
-			{ name: "replace", type: "flag", help: "Delete what TO has." },
-			{ name: "again", type: "flag", help: "Also if FROM was moved before." },
+			flag("check", "Only say what would be moved, and what is in the way."),
+			flag("replace", "Delete what TO has."),
+			flag("again", "Also if FROM was moved before."),
 		],
 		examples: [
 			["sluice migrate-store ~/.sluice postgres://sluice@db.example/sluice", "to a database that several hosts can share"],

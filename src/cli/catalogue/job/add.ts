@@ -4,7 +4,7 @@
 import { AGENT_NAMES } from "../../../core/agents/profile.ts";
 import type { Field } from "../../../core/schema/field.ts";
 import { JOB, type JobKey } from "../../../core/schema/job.ts";
-import type { CommandSpec, OptionSpec } from "../../command.ts";
+import { type CommandSpec, flag, list, type OptionSpec, text } from "../../command.ts";
 
 /** An option that sets a field of the job. Its name, its choices and, unless `more` has another text for people, its help are those of the field. */
 function sets(field: JobKey, value: string, more: Partial<OptionSpec> = {}): OptionSpec {
@@ -25,14 +25,7 @@ export const ADD: CommandSpec = {
 	rest: { name: "CMD…", help: "The command, taken word by word: no shell reads it." },
 	options: [
 		sets("agent", "NAME", { help: "Run this agent with PROMPT.", completes: AGENT_NAMES }),
-		{
-			name: "prompt-file",
-			type: "text",
-			value: "FILE",
-			help: "Read the prompt from a file; - is stdin.",
-			completes: "file",
-			sought: ["prompt", "file"],
-		},
+		text("prompt-file", "FILE", "Read the prompt from a file; - is stdin.", { completes: "file", sought: ["prompt", "file"] }),
 		sets("model", "NAME"),
 		sets("permission", "MODE"),
 		sets("may_add", "MODE", {
@@ -45,27 +38,22 @@ export const ADD: CommandSpec = {
 		sets("commit", "MODE", {
 			help: "Uncommitted work at the end of a good run. auto: commit it; never: ignore it; agent: ask a person.",
 		}),
-		{
-			name: "payload",
-			type: "text",
-			value: "JSON",
-			help: "JSON for the job, at most 1 MB, kept as it was given; @FILE reads a file. A run finds it in the file that SLUICE_PAYLOAD names. Alone: a job for an outside worker.",
-			completes: "file",
-		},
+		text(
+			"payload",
+			"JSON",
+			"JSON for the job, at most 1 MB, kept as it was given; @FILE reads a file. A run finds it in the file that SLUICE_PAYLOAD names. Alone: a job for an outside worker.",
+			{ completes: "file" },
+		),
 		sets("name", "NAME", {
 			help: "A name that no open job has; good wherever an id is asked for. Free again when the job has ended.",
 		}),
 		sets("title", "TEXT", { help: "A line for people; any text.", sought: ["label"] }),
 		sets("lane", "NAME", { completes: "lane", sought: ["group"] }),
 		sets("priority", "N", { type: "number", sought: ["prio"] }),
-		{
-			name: "after",
-			type: "list",
-			value: "ID[:POLICY]",
-			help: "Wait for a job: success (default), failure, any or merged.",
+		list("after", "ID[:POLICY]", "Wait for a job: success (default), failure, any or merged.", {
 			completes: "job",
 			sought: ["dep", "depends", "depends-on", "dependencies", "deps"],
-		},
+		}),
 		sets("needs", "ARTIFACT", {
 			type: "list",
 			help: "Needs this artifact, such as file:out/a.txt or patch:JOB; blocked if it is missing and nothing produces it (--on-missing wait to wait for it).",
@@ -77,30 +65,20 @@ export const ADD: CommandSpec = {
 		sets("produces", "ARTIFACT", { type: "list", help: "What it makes." }),
 		sets("locks", "KEY[:shared]", { name: "lock", type: "list", help: "Hold this lock while it runs.", sought: ["locks"] }),
 		sets("serial", "GROUP", { help: "One at a time among the jobs of the group.", sought: ["parallelizable"] }),
-		{
-			name: "pin",
-			type: "text",
-			value: "BRANCH[@COMMIT]",
-			help: "Start only while the branch is where it is now, in --repo or else in this folder.",
+		text("pin", "BRANCH[@COMMIT]", "Start only while the branch is where it is now, in --repo or else in this folder.", {
 			sought: ["pinned-head"],
-		},
+		}),
 		sets("conditions", "CONDITION", {
 			name: "if",
 			type: "list",
 			help: "Start only if: clean_worktree or branch_exists:NAME.",
 			sought: ["conditions", "condition", "when"],
 		}),
-		{ name: "parent", type: "text", value: "ID", help: "The job it belongs to, by number or name; none for none.", completes: "job" },
+		text("parent", "ID", "The job it belongs to, by number or name; none for none.", { completes: "job" }),
 		sets("parent_gate", "WHAT"),
-		{
-			name: "at",
-			type: "text",
-			value: "TIME",
-			help: "Not before: 18:30, 2030-01-31T08:00, or RFC 3339.",
-			sought: ["runnable-at", "start", "not-before"],
-		},
-		{ name: "in", type: "text", value: "DURATION", help: "Do not start before this time has passed: 30s, 5m, 1h30m.", sought: ["delay"] },
-		{ name: "deadline", type: "text", value: "TIME", help: "Expire if not started by then; a time, or 2h from now." },
+		text("at", "TIME", "Not before: 18:30, 2030-01-31T08:00, or RFC 3339.", { sought: ["runnable-at", "start", "not-before"] }),
+		text("in", "DURATION", "Do not start before this time has passed: 30s, 5m, 1h30m.", { sought: ["delay"] }),
+		text("deadline", "TIME", "Expire if not started by then; a time, or 2h from now."),
 		sets("retry", "N", {
 			name: "retries",
 			type: "number",
@@ -111,13 +89,7 @@ export const ADD: CommandSpec = {
 		sets("stall_timeout", "DURATION", { help: "Stop a run that is silent for longer." }),
 		sets("owner", "NAME", { help: "The owner whose budget pays for it." }),
 		sets("account", "NAME", { help: "The provider account whose quota it uses." }),
-		{
-			name: "uses",
-			type: "list",
-			value: "RESOURCE:N",
-			help: "Takes so much of a resource while it runs.",
-			sought: ["resource", "resources"],
-		},
+		list("uses", "RESOURCE:N", "Takes so much of a resource while it runs.", { sought: ["resource", "resources"] }),
 		sets("host_labels", "LABEL", {
 			name: "host",
 			type: "list",
@@ -127,49 +99,35 @@ export const ADD: CommandSpec = {
 		sets("repo", "NAME"),
 		sets("base_branch", "BRANCH", { sought: ["branch", "base"] }),
 		sets("merge", "HOW"),
-		{ name: "no-merge", type: "flag", help: "Do not merge its branch.", field: "no_merge" },
-		{
-			name: "capture-diff",
-			type: "flag",
-			help: "Give it what is uncommitted here now, as input.patch.",
+		flag("no-merge", "Do not merge its branch.", { field: "no_merge" }),
+		flag("capture-diff", "Give it what is uncommitted here now, as input.patch.", {
 			sought: ["diff", "patch", "input-patch"],
 			field: "capture_diff",
-		},
+		}),
 		sets("recipe", "NAME"),
-		{ name: "var", type: "list", value: "KEY=VALUE", help: "A variable of the recipe.", sought: ["vars"] },
+		list("var", "KEY=VALUE", "A variable of the recipe.", { sought: ["vars"] }),
 		sets("args", "TEXT"),
 		sets("item", "ID"),
 		sets("source", "NAME"),
 		sets("phase", "NAME"),
 		sets("trigger", "WORD"),
 		sets("batch", "NAME", { help: "Track it together with others.", sought: ["convoy"] }),
-		{
-			name: "unique",
-			type: "text",
-			value: "KEY[:POLICY]",
-			help: "One open job with this key; else skip (default), replace or error.",
+		text("unique", "KEY[:POLICY]", "One open job with this key; else skip (default), replace or error.", {
 			sought: ["dedupe", "unique-key"],
-		},
-		{ name: "unique-for", type: "text", value: "DURATION", help: "Also against jobs added within this time." },
-		{
-			name: "needs-approval",
-			type: "flag",
-			help: "Do not start before a person approves it.",
+		}),
+		text("unique-for", "DURATION", "Also against jobs added within this time."),
+		flag("needs-approval", "Do not start before a person approves it.", {
 			sought: ["requires-approval", "approval", "approve", "stashed", "hold"],
 			field: "requires_approval",
-		},
-		{ name: "env", type: "list", value: "NAME[=VALUE]", help: "Set a variable, or take over yours." },
-		{
-			name: "cwd",
-			type: "text",
-			value: "FOLDER",
-			help: "Where it runs; else where you are.",
+		}),
+		list("env", "NAME[=VALUE]", "Set a variable, or take over yours."),
+		text("cwd", "FOLDER", "Where it runs; else where you are.", {
 			completes: "folder",
 			sought: ["dir", "folder", "chdir", "workdir", "working-directory"],
-		},
-		{ name: "force", type: "flag", help: "Add it even if limits or settings are against it." },
-		{ name: "wait", type: "flag", help: "Wait until it has ended; exit 0 if it succeeded, else 1. Ctrl-C leaves the job running." },
-		{ name: "follow", short: "f", type: "flag", help: "Wait, and show its output meanwhile." },
+		}),
+		flag("force", "Add it even if limits or settings are against it."),
+		flag("wait", "Wait until it has ended; exit 0 if it succeeded, else 1. Ctrl-C leaves the job running."),
+		flag("follow", "Wait, and show its output meanwhile.", { short: "f" }),
 	],
 	excludes: [
 		["at", "in"],
@@ -201,11 +159,11 @@ export const APPLY: CommandSpec = {
 	],
 	args: [{ name: "FILE", help: "The manifest; - is stdin.", take: "optional", completes: "file" }],
 	options: [
-		{ name: "check", type: "flag", help: "Add nothing: check it, and show what would run in which wave." },
-		{ name: "update", type: "flag", help: "The file was changed: change the jobs that wait, add what is new, leave what runs." },
-		{ name: "again", type: "flag", help: "All its jobs have ended: run it anew." },
-		{ name: "force", type: "flag", help: "Add them even if limits or settings are against it." },
-		{ name: "schema", type: "flag", help: "Print the JSON Schema of manifests, for editors." },
+		flag("check", "Add nothing: check it, and show what would run in which wave."),
+		flag("update", "The file was changed: change the jobs that wait, add what is new, leave what runs."),
+		flag("again", "All its jobs have ended: run it anew."),
+		flag("force", "Add them even if limits or settings are against it."),
+		flag("schema", "Print the JSON Schema of manifests, for editors."),
 	],
 	excludes: [
 		["schema", "check"],

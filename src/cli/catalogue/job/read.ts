@@ -1,7 +1,7 @@
 // Descriptions of the commands that read jobs.
 
 import { STATUSES } from "../../../core/job.ts";
-import type { CommandSpec } from "../../command.ts";
+import { type CommandSpec, flag, list, number, text } from "../../command.ts";
 import { ID, IDS } from "../../command-line/shared-options.ts";
 
 export const READ: readonly CommandSpec[] = [
@@ -12,26 +12,14 @@ export const READ: readonly CommandSpec[] = [
 			"! marks a job that waits for more than its turn: a time, another job, a lock, a person, a pause, a budget, a host. `sluice why ID` says for what.",
 		],
 		options: [
-			{
-				name: "status",
-				type: "list",
-				value: "STATUS",
-				help: "Only these.",
-				choices: STATUSES,
-				sought: ["failed", "running", "done", "pending", "state"],
-			},
-			{ name: "lane", type: "text", value: "NAME", help: "Only this lane.", completes: "lane" },
-			{ name: "repo", type: "text", value: "NAME", help: "Only this repo." },
-			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
-			{ name: "all", type: "flag", help: "Ended ones too." },
-			{
-				name: "limit",
-				type: "number",
-				value: "N",
-				help: "Show at most N jobs, the latest of those that have ended; 0 shows all. Default on a terminal: 500.",
-			},
-			{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." },
-			{ name: "format", type: "text", value: "HOW", help: "A line each, or a block each.", choices: ["table", "block"] },
+			list("status", "STATUS", "Only these.", { choices: STATUSES, sought: ["failed", "running", "done", "pending", "state"] }),
+			text("lane", "NAME", "Only this lane.", { completes: "lane" }),
+			text("repo", "NAME", "Only this repo."),
+			text("batch", "NAME", "Only this batch."),
+			flag("all", "Ended ones too."),
+			number("limit", "N", "Show at most N jobs, the latest of those that have ended; 0 shows all. Default on a terminal: 500."),
+			text("fields", "A,B,…", "What is shown, by the names of the JSON document."),
+			text("format", "HOW", "A line each, or a block each.", { choices: ["table", "block"] }),
 		],
 		examples: [
 			["sluice list", "what has not ended"],
@@ -45,9 +33,9 @@ export const READ: readonly CommandSpec[] = [
 		help: "All that is known of a job.",
 		args: [ID],
 		options: [
-			{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." },
-			{ name: "outcome", type: "flag", help: "Instead: the account of its last run, on whichever host that was." },
-			{ name: "run", type: "number", value: "N", help: "With --outcome: of attempt N." },
+			text("fields", "A,B,…", "What is shown, by the names of the JSON document."),
+			flag("outcome", "Instead: the account of its last run, on whichever host that was."),
+			number("run", "N", "With --outcome: of attempt N."),
 		],
 		examples: [
 			["sluice show 7", "by number"],
@@ -80,13 +68,13 @@ export const READ: readonly CommandSpec[] = [
 		],
 		args: [IDS],
 		options: [
-			{ name: "follow", short: "f", type: "flag", help: "Stay until the job has ended." },
-			{ name: "lines", short: "n", type: "text", value: "N", help: "Only the last N lines; all for all.", sought: ["tail"] },
-			{ name: "run", type: "number", value: "N", help: "The Nth attempt; else the latest.", sought: ["attempt"] },
-			{ name: "stdout", type: "flag", help: "Only what it wrote to stdout." },
-			{ name: "stderr", type: "flag", help: "Only what it wrote to stderr." },
-			{ name: "raw", type: "flag", help: "Exactly as it was written." },
-			{ name: "offset", type: "number", value: "BYTE", help: "Begin at this byte; below zero it counts from the end." },
+			flag("follow", "Stay until the job has ended.", { short: "f" }),
+			text("lines", "N", "Only the last N lines; all for all.", { short: "n", sought: ["tail"] }),
+			number("run", "N", "The Nth attempt; else the latest.", { sought: ["attempt"] }),
+			flag("stdout", "Only what it wrote to stdout."),
+			flag("stderr", "Only what it wrote to stderr."),
+			flag("raw", "Exactly as it was written."),
+			number("offset", "BYTE", "Begin at this byte; below zero it counts from the end."),
 		],
 		excludes: [
 			["stdout", "stderr"],
@@ -116,7 +104,7 @@ export const READ: readonly CommandSpec[] = [
 			"Of a job with an agent's session it prints the line that goes on with it at a terminal. Where the worktree was removed, after a merge or by `prune`, the line first makes it again at its path, since agents find their sessions by their folder; and it is said how to remove it afterwards.",
 		],
 		args: [{ ...ID, take: "optional" }],
-		options: [{ name: "viewer", type: "flag", help: "The page can only look." }],
+		options: [flag("viewer", "The page can only look.")],
 		examples: [
 			["sluice open", "see everything in a browser"],
 			["sluice open --viewer", "for a screen on the wall"],
@@ -135,18 +123,11 @@ export const READ: readonly CommandSpec[] = [
 		],
 		args: [{ ...IDS, take: "any" }],
 		options: [
-			{ name: "batch", type: "text", value: "NAME", help: "All jobs of this batch." },
-			{
-				name: "lane",
-				type: "text",
-				value: "NAME",
-				help: "Until nothing of this lane waits or runs.",
-				completes: "lane",
-				sought: ["group"],
-			},
-			{ name: "all", type: "flag", help: "Until nothing waits and nothing runs." },
-			{ name: "exit-code", type: "flag", help: "Exit with the job's own code (one job only)." },
-			{ name: "timeout", type: "text", value: "DURATION", help: "Give up after this time, with exit code 75." },
+			text("batch", "NAME", "All jobs of this batch."),
+			text("lane", "NAME", "Until nothing of this lane waits or runs.", { completes: "lane", sought: ["group"] }),
+			flag("all", "Until nothing waits and nothing runs."),
+			flag("exit-code", "Exit with the job's own code (one job only)."),
+			text("timeout", "DURATION", "Give up after this time, with exit code 75."),
 		],
 		excludes: [["batch", "lane", "all"]],
 		examples: [
@@ -161,11 +142,11 @@ export const READ: readonly CommandSpec[] = [
 		help: "What waits for what, as a picture in text.",
 		more: ["Shows the jobs that have not ended and those that are blocked. --json is the same as --format json."],
 		options: [
-			{ name: "all", type: "flag", help: "Ended ones too." },
-			{ name: "job", type: "text", value: "ID", help: "One job, what it waits for, and what waits for it.", completes: "job" },
-			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
-			{ name: "format", type: "text", value: "HOW", help: "How it is drawn; else dag.", choices: ["dag", "json", "mermaid", "dot"] },
-			{ name: "max-depth", type: "number", value: "N", help: "How far it goes on from a job; else 3." },
+			flag("all", "Ended ones too."),
+			text("job", "ID", "One job, what it waits for, and what waits for it.", { completes: "job" }),
+			text("batch", "NAME", "Only this batch."),
+			text("format", "HOW", "How it is drawn; else dag.", { choices: ["dag", "json", "mermaid", "dot"] }),
+			number("max-depth", "N", "How far it goes on from a job; else 3."),
 		],
 		excludes: [
 			["all", "job"],

@@ -1,7 +1,7 @@
 // Description of `sluice sling`.
 
 import { AGENT_NAMES } from "../../../core/agents/profile.ts";
-import type { CommandSpec } from "../../command.ts";
+import { type CommandSpec, flag, list, number, text } from "../../command.ts";
 
 const inRecipe = (field: string) => `the recipe sets the ${field} of its jobs; sluice recipe show NAME prints it`;
 
@@ -14,31 +14,25 @@ export const SLING: CommandSpec = {
 	],
 	args: [{ name: "ID", help: "Items, epics or batches; the last may name the repo.", take: "many" }],
 	options: [
-		{ name: "on", type: "text", value: "ITEM", help: "The item; then ID is the recipe." },
-		{ name: "repo", type: "text", value: "NAME", help: "The repo, instead of as the last argument." },
-		{ name: "recipe", type: "text", value: "NAME", help: "The recipe; else the source's, the repo's, or work." },
-		{ name: "var", type: "list", value: "KEY=VALUE", help: "A variable of the recipe." },
-		{ name: "args", type: "text", value: "TEXT", help: "Instructions for the agent, in plain words." },
-		{
-			name: "agent",
-			type: "text",
-			value: "NAME",
-			help: "Another agent than the recipe names.",
-			completes: AGENT_NAMES,
-		},
-		{ name: "account", type: "text", value: "NAME", help: "The provider account whose quota it uses." },
-		{ name: "lane", type: "text", value: "NAME", help: "Another lane.", completes: "lane" },
-		{ name: "priority", type: "number", value: "N", help: "Added to its lane's; higher starts sooner." },
-		{ name: "merge", type: "text", value: "HOW", help: "How branches are merged.", choices: ["direct", "mr", "local"] },
-		{ name: "base-branch", type: "text", value: "BRANCH", help: "What their branches begin from." },
-		{ name: "no-merge", type: "flag", help: "Do not merge." },
-		{ name: "raw", type: "flag", help: "The item's own text is the prompt: no recipe." },
-		{ name: "owned", type: "flag", help: "Keep the batch open when its jobs have ended, until you run sluice batch close." },
-		{ name: "mode", type: "text", value: "MODE", help: "How it works: ralph begins each step with a fresh context.", choices: ["ralph"] },
-		{ name: "batch", type: "text", value: "NAME", help: "The batch; else a new one, or the one they belong to." },
-		{ name: "no-batch", type: "flag", help: "No batch." },
-		{ name: "dry-run", type: "flag", help: "Only say what would be added." },
-		{ name: "force", type: "flag", help: "Even if the id has another repo's prefix, or the item is in progress elsewhere." },
+		text("on", "ITEM", "The item; then ID is the recipe."),
+		text("repo", "NAME", "The repo, instead of as the last argument."),
+		text("recipe", "NAME", "The recipe; else the source's, the repo's, or work."),
+		list("var", "KEY=VALUE", "A variable of the recipe."),
+		text("args", "TEXT", "Instructions for the agent, in plain words."),
+		text("agent", "NAME", "Another agent than the recipe names.", { completes: AGENT_NAMES }),
+		text("account", "NAME", "The provider account whose quota it uses."),
+		text("lane", "NAME", "Another lane.", { completes: "lane" }),
+		number("priority", "N", "Added to its lane's; higher starts sooner."),
+		text("merge", "HOW", "How branches are merged.", { choices: ["direct", "mr", "local"] }),
+		text("base-branch", "BRANCH", "What their branches begin from."),
+		flag("no-merge", "Do not merge."),
+		flag("raw", "The item's own text is the prompt: no recipe."),
+		flag("owned", "Keep the batch open when its jobs have ended, until you run sluice batch close."),
+		text("mode", "MODE", "How it works: ralph begins each step with a fresh context.", { choices: ["ralph"] }),
+		text("batch", "NAME", "The batch; else a new one, or the one they belong to."),
+		flag("no-batch", "No batch."),
+		flag("dry-run", "Only say what would be added."),
+		flag("force", "Even if the id has another repo's prefix, or the item is in progress elsewhere."),
 	],
 	elsewhere: { permission: inRecipe("permission"), model: inRecipe("model"), timeout: inRecipe("timeout"), allow: inRecipe("allow list") },
 	excludes: [
