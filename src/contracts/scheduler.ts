@@ -7,6 +7,7 @@ import type { Forecast } from "../core/forecast/forecast.ts";
 import type { Graph } from "../core/graph/text.ts";
 import type { After, HIDDEN_FIELDS, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "../core/job.ts";
 import type { Reason, ReasonCode } from "../core/reason.ts";
+import type { RunVerdict, VerdictWord } from "../core/runs/verdict.ts";
 import type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
 import type { AddResult, ApplyOptions, ApplyResult, Manifest, OfItems } from "./adding.ts";
@@ -16,7 +17,6 @@ import type { Kernel } from "./kernel.ts";
 import type { Log } from "./log.ts";
 import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
-import type { ResultView, Voice } from "./voice.ts";
 
 export type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./adding.ts";
@@ -86,6 +86,8 @@ export type PlanReport = {
 	detail?: string;
 };
 
+/** A job whose result a prompt refers to. `result`: compact JSON; null if it left none. */
+export type ResultView = { job: number; name: string | null; status: Status; result: string | null };
 export type Why = {
 	job: JobView;
 	reasons: Reason[];
@@ -182,9 +184,8 @@ export type ArtifactView = { artifact: string; repo: string | null; present: boo
 
 export type { HostView } from "./fleet.ts";
 export type { AccountView, BudgetView, LedgerView } from "./money.ts";
-export type { ResultView } from "./voice.ts";
 
-export interface Scheduler extends Fleet, Voice {
+export interface Scheduler extends Fleet {
 	add(job: JobInput, options?: Act & { force?: boolean; items?: OfItems; within?: RunBounds }): Promise<AddResult>;
 	/**
 	 * With `check` everything is checked and nothing is added: `jobs` is empty. If jobs already have names of the manifest, the table in core/reapply.ts applies.
@@ -222,6 +223,19 @@ export interface Scheduler extends Fleet, Voice {
 	endWait(run: { job: number; token: number }, wait: number): Promise<void>;
 	/** Ends all waits of a host's runs, because the callers that waited are no longer connected. */
 	endWaits(host?: string): Promise<void>;
+	/** Records the run's verdict on its own work; the last one counts, also without a `text`. Its effect on the end of the run: the table in core/runs/verdict.ts. */
+	verdict(
+		run: { job: number; token: number },
+		said: { verdict: VerdictWord; text?: string },
+		options?: { by?: string },
+	): Promise<RunVerdict>;
+	/** Records the run's result for later jobs: any JSON of at most 64 KiB; the last one counts. It stays when the job has ended. */
+	result(run: { job: number; token: number }, result: unknown, options?: { by?: string }): Promise<{ bytes: number }>;
+	/**
+	 * The results that a run's prompt refers to, as they are now; its host calls this when it starts the run. An event records which results were handed over and
+	 * which were missing.
+	 */
+	takeResults(run: { job: number; token: number }): Promise<ResultView[]>;
 	/** Records that a live run is to be stopped, before the first signal is sent: however its program exits, the run ends as `kind`. The first intent counts. */
 	stop(run: { job: number; token: number }, stop: { kind: StopKind; reason: string }, options?: Act): Promise<void>;
 	/** The live runs that are assigned to a host, with what it needs to continue them. */

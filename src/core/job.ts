@@ -4,6 +4,7 @@ import type { Granted } from "./agents/permissions/allowing.ts";
 import { SluiceError } from "./errors.ts";
 import type { Parked } from "./parked.ts";
 import type { RunVerdict } from "./runs/verdict.ts";
+import type { SpecFields } from "./schema/job.ts";
 import { isOneOf } from "./text/one-of.ts";
 
 export const WAITING = ["queued", "waiting_on_deps", "waiting_on_locks"] as const;
@@ -301,6 +302,23 @@ export type Job = {
 	end_reason?: string | undefined;
 };
 
+/** The part of a job that only its host reads: what to run, where, and with what. Written once at `add` and passed to the host that runs the job; the scheduler never reads it on its hot path. */
+export type JobSpec = SpecFields & {
+	version: 1;
+	payload?: unknown;
+	timeout_ms?: number;
+	stall_timeout_ms?: number;
+	enqueued_at: number;
+	/** Why the stored spec cannot be read; all other fields are empty then. */
+	broken?: string;
+	/** The payload's exact JSON, if the value `payload` cannot represent all of it. */
+	payload_json?: string;
+	/** For a named job of a manifest: a digest of its entry, by which a later `apply` detects changes. */
+	applied?: string;
+	/** As requested; `add` decides what it means. */
+	unique?: { key: string; window_ms?: number; policy: "skip" | "replace" | "error" };
+};
+
 /** Internal fields that views leave out: where the job is parked, and what views show in another form. */
 export const HIDDEN_FIELDS = [
 	"parked_on",
@@ -317,7 +335,6 @@ export const HIDDEN_FIELDS = [
 	"older_name",
 ] as const satisfies readonly (keyof Job)[];
 
-export type { JobSpec } from "./job-spec.ts";
 export type { JobInput } from "./schema/job.ts";
 
 /** A job with a live run. */

@@ -10,8 +10,6 @@ import { recordOf, worktreeOf } from "./record.ts";
 const diffTurns = limited(2);
 const MOST_PATCH = 5_000_000;
 
-export type Diffs = ReturnType<typeof createDiffs>;
-
 export function createDiffs(context: WorkspaceContext) {
 	let looks = 0;
 	return {

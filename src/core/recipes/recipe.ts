@@ -9,12 +9,11 @@ import { nth, SluiceError } from "../errors.ts";
 import * as check from "../input/check.ts";
 import { nearest } from "../input/nearest.ts";
 import { type JobInput, POLICIES, type Policy } from "../job.ts";
-import { keysMarked } from "../schema/job.ts";
+import { JOB, keysMarked } from "../schema/job.ts";
 import { isOneOf } from "../text/one-of.ts";
 import { type Budget, compilePattern, MAX_STEPS, type Pattern } from "../text/pattern.ts";
 import { PatternFault } from "../text/pattern-chars.ts";
 import { refusePlaces } from "./after-result.ts";
-import { checkFields, refuseForCommands } from "./fields.ts";
 import { isAfterPlace, isRunTime, RUN_TIME } from "./prompt-context.ts";
 
 /** Variables that the code that adds the job fills in. `args` may be absent; using any other that has no value is an error. */
@@ -118,6 +117,24 @@ export function mustFit({ name, pattern }: RecipeVar, value: string, field: stri
 
 /** A value with a pattern is a name, a number or a choice, so it is short. */
 const MAX_MATCHED = 2000;
+
+const CHECKED = keysMarked("recipe").filter((key) => JOB[key].kind === "choice" || key === "allow");
+const STRICT = keysMarked("strict");
+
+/** A value with `{{…}}` is known only when the job is added. */
+const hasVariable = (value: unknown): boolean => JSON.stringify(value).includes("{{");
+
+/** Checks values that contain no variable, so that the error names step and key: the job would refuse them later without either. `at` gives a key its full name: `steps.build.expect`. */
+function checkFields(template: JobInput, at: (key: string) => string): void {
+	for (const key of CHECKED) if (template[key] !== undefined && !hasVariable(template[key])) JOB[key].read(template[key], at(key));
+}
+
+/** `expect` and `allow` are for agents: the exit code of a command says how it went. */
+function refuseForCommands(template: JobInput, at: (key: string) => string): void {
+	if (template.command === undefined) return;
+	for (const key of STRICT)
+		if (template[key] !== undefined) throw check.wrong(at(key), "is for agents, and this runs a command", "leave it out");
+}
 
 function templateOf(given: Record<string, unknown>, field: string): JobInput {
 	const at = (key: string) => (field === "" ? key : `${field}.${key}`);

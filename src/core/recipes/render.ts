@@ -2,7 +2,7 @@
 
 import { SluiceError } from "../errors.ts";
 import * as check from "../input/check.ts";
-import { nearest } from "../input/nearest.ts";
+import { suggest } from "../input/nearest.ts";
 import type { JobInput } from "../job.ts";
 import { MAX_STEPS } from "../text/pattern.ts";
 import { asText, isAfterPlace, isPlaceAt, isRunTime } from "./prompt-context.ts";
@@ -21,11 +21,10 @@ export function renderRecipe(recipe: Recipe, { vars, built }: RecipeValues): Ren
 	const declared = recipe.vars.map(({ name }) => name);
 	for (const name of Object.keys(vars)) {
 		if (declared.includes(name)) continue;
-		const guess = nearest(name, declared);
 		const known = declared.length === 0 ? `recipe ${recipe.name} has none` : `recipe ${recipe.name} has: ${declared.join(", ")}`;
 		throw new SluiceError("unknown_key", `vars.${name.slice(0, 60)}: there is no such variable`, {
 			field: `vars.${name.slice(0, 60)}`,
-			hint: guess ? `did you mean "${guess}"?` : known,
+			hint: suggest(name, declared, known),
 		});
 	}
 	for (const one of recipe.vars) {

@@ -1,12 +1,13 @@
-// The library's methods for accounts: list them, report a limit, clear one, acquire and release call slots.
+// The library's methods for accounts (list them, report a limit, clear one, acquire and release call slots) and for budgets.
 
 import type { AccountView, Scheduler } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { accountReasons, outagesOf } from "../../core/gates/buckets/holds.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { suggest } from "../../core/input/nearest.ts";
 import { type Hold, holdKey } from "../../core/limits-view.ts";
 import { type Outage, outageWords } from "../../core/outage.ts";
 import { limitAccount } from "../limits/account-holds.ts";
+import { alignWindow, chargeLedger, freshLedger, ledgerOf, putLedger, viewBudget } from "../limits/budgets.ts";
 import { acquireCall, callsInUse, releaseCall } from "../limits/call-slots.ts";
 import { clearAccount } from "../operations/control.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -39,10 +40,9 @@ function namesOf({ config, memory }: Tx): string[] {
 function mustKnow(tx: Tx, name: string): string {
 	const names = ["default", ...tx.config.agents, ...namesOf(tx)];
 	if (names.includes(name)) return name;
-	const guess = nearest(name, names);
 	throw new SluiceError("not_found", `account: there is no account "${name}"`, {
 		field: "account",
-		hint: guess ? `did you mean "${guess}"?` : "add it under accounts in the configuration",
+		hint: suggest(name, names, "add it under accounts in the configuration"),
 	});
 }
 
@@ -96,3 +96,27 @@ function nextStart(state: AccountView["state"], limit: Limit | undefined, outage
 	if (state === "outage") return outage?.until ?? null;
 	return limit ? Math.max(limit.until, limit.next_at) : null;
 }
+
+export const ledgerMethods = ({ engine, run }: LibraryParts) =>
+	({
+		grant: async (subject, dim, grant, act) =>
+			run(function* (tx) {
+				const before = ledgerOf(tx, subject, dim) ?? freshLedger(subject, dim);
+				yield* putLedger(tx, alignWindow(tx, { ...before, ...grant, used: viewBudget(tx, before).used }));
+				tx.event("granted", null, { subject, dim, limit: grant.limit });
+				tx.stirred = true;
+				return viewBudget(tx, ledgerOf(tx, subject, dim) ?? before);
+			}, act),
+		charge: async (subject, dim, amount) =>
+			engine.run(function* (tx) {
+				if (!ledgerOf(tx, subject, dim)) yield* putLedger(tx, freshLedger(subject, dim));
+				const news = yield* chargeLedger(tx, subject, dim, amount);
+				const ledger = news?.ledger ?? freshLedger(subject, dim);
+				return { ...viewBudget(tx, ledger), warned: news?.warned ?? false, first_breach: news?.first_breach ?? false };
+			}),
+		ledgers: async (subject) =>
+			engine.lookPlain((tx) => {
+				const lists = subject === undefined ? [...tx.memory.ledgers.values()] : [tx.memory.ledgers.get(subject) ?? []];
+				return lists.flat().map((ledger) => viewBudget(tx, ledger));
+			}),
+	}) satisfies Partial<Scheduler>;

@@ -4,7 +4,7 @@ import type { HostView } from "../../contracts/fleet.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import { graceMs, type HostState, hostState } from "../../core/fleet.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { suggest } from "../../core/input/nearest.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import type { HostRecord } from "../../core/limits-view.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -198,10 +198,9 @@ export function* stopSome(tx: Tx, host: string, after: number): Op<{ stopping: n
 function known(tx: Tx, name: string): HostRecord {
 	const host = tx.memory.hosts.get(name);
 	if (host) return host;
-	const guess = nearest(name, [...tx.memory.hosts.keys()]);
 	throw new SluiceError("not_found", `there is no host ${JSON.stringify(name)}`, {
 		field: "name",
-		hint: guess ? `did you mean "${guess}"?` : "sluice host list shows those that there are",
+		hint: suggest(name, [...tx.memory.hosts.keys()], "sluice host list shows those that there are"),
 	});
 }
 

@@ -3,7 +3,7 @@
 import type { ArtifactView, BatchView, LockView } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { suggest } from "../../core/input/nearest.ts";
 import { jobNamed, nearestName } from "../operations/names.ts";
 import { runningJobs } from "../operations/upkeep.ts";
 import { mustFind } from "../transaction/find-job.ts";
@@ -46,10 +46,9 @@ export function* closeBatch(tx: Tx, name: string): Op<BatchView> {
 	const record = yield* tx.get("batch", name);
 	if (!record) {
 		const names = (yield* batches()).map((one) => one.name);
-		const guess = nearest(name, names);
 		throw new SluiceError("not_found", `name: there is no batch "${name}"`, {
 			field: "name",
-			hint: guess ? `did you mean "${guess}"?` : "sluice batch list --all shows the batches that exist",
+			hint: suggest(name, names, "sluice batch list --all shows the batches that exist"),
 		});
 	}
 	const { open, total, owned } = record;

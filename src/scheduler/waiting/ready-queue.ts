@@ -8,7 +8,7 @@ import { headsOf, isMissing, NONE_TAKEN, oldestOf, type ReadyJob, type ReadyRows
 /** Rows fetched in one read; a level is refilled when its rows are used up. */
 const ROWS = 128;
 
-/** The first rows of one level, in dispatch order; those before `next` have left. `complete`: no more rows of the level are stored. */
+/** A ReadyLevel that changes. */
 type Level = { rank: number; level: number; rows: ReadyJob[]; next: number; complete: boolean };
 
 type Elders = { rows: ReadyJob[]; next: number; complete: boolean };

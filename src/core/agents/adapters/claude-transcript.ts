@@ -5,7 +5,7 @@ import type { SessionRecord } from "../adapter.ts";
 import type { Json, Used } from "../stream/happening.ts";
 import { countIn, objectIn, objectOn, textIn } from "../stream/json.ts";
 import type { Reading } from "../stream/reading.ts";
-import { largest } from "../stream/used.ts";
+import { largest } from "../stream/usage.ts";
 
 /** Claude Code derives the folder's name from the working directory by rules of its own, so all folders are tried. */
 export const CLAUDE_TRANSCRIPT: SessionRecord = {

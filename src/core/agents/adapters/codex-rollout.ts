@@ -5,7 +5,7 @@ import type { SessionRecord } from "../adapter.ts";
 import { type Json, NOTHING, type Used } from "../stream/happening.ts";
 import { countIn, isObject, objectIn, objectOn, textIn, unique } from "../stream/json.ts";
 import type { Reading } from "../stream/reading.ts";
-import { plus, risen } from "../stream/used.ts";
+import { plus, risen } from "../stream/usage.ts";
 import { resetIn } from "./codex-app-server.ts";
 
 export const CODEX_ROLLOUT: SessionRecord = {

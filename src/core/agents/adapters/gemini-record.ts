@@ -6,7 +6,7 @@ import type { SessionRecord } from "../adapter.ts";
 import { NOTHING, type Used } from "../stream/happening.ts";
 import { countIn, objectIn, objectOn, textIn } from "../stream/json.ts";
 import type { Reading } from "../stream/reading.ts";
-import { plus } from "../stream/used.ts";
+import { plus } from "../stream/usage.ts";
 
 /** The project's folder is not known, so all are tried. Resuming a session may begin a further file. */
 export const GEMINI_RECORD: SessionRecord = {

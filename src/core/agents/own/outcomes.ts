@@ -13,7 +13,7 @@ import { NOTHING } from "../stream/happening.ts";
 import { countIn, microIn, momentOr, short } from "../stream/json.ts";
 import { createLines } from "../stream/lines.ts";
 import type { Reading } from "../stream/reading.ts";
-import { plus } from "../stream/used.ts";
+import { plus } from "../stream/usage.ts";
 
 /** All given conditions must match. A pattern has to match within one line. */
 export type OutcomeRule = {

@@ -4,7 +4,7 @@ import type { Happening, Used } from "./happening.ts";
 import { NOTHING } from "./happening.ts";
 import { DENIAL_MAX, DENIALS_MAX, MESSAGE_MAX, short, unique } from "./json.ts";
 import type { Reading } from "./reading.ts";
-import { largest, plus } from "./used.ts";
+import { largest, plus } from "./usage.ts";
 
 const TOOLS_MAX = 1000;
 const NAME_MAX = 200;
