@@ -153,9 +153,17 @@ async function vitest(args) {
 	return { code, report };
 }
 
+/** The seed with which a property failed, as fast-check tells it in its message. */
+function seedOf({ failureMessages = [] }) {
+	const [, seed] = /\{ (seed: -?\d+, path: "[\d:]*")/.exec(failureMessages.join("\n")) ?? [];
+	return seed === undefined ? "" : ` (${seed})`;
+}
+
 /** How many tests passed and were skipped, and the titles of those that failed. A file that cannot be loaded has no tests: it counts as one that failed. */
 function count({ testResults }) {
-	const tests = testResults.flatMap((file) => file.assertionResults.map((one) => ({ ...one, title: `${file.name}: ${one.fullName}` })));
+	const tests = testResults.flatMap((file) =>
+		file.assertionResults.map((one) => ({ ...one, title: `${file.name}: ${one.fullName}${seedOf(one)}` })),
+	);
 	const of = (...wanted) => tests.filter(({ status }) => wanted.includes(status));
 	const unloaded = testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).map((file) => file.name);
 	return {
