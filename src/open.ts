@@ -12,6 +12,8 @@ import type { HighestIds } from "./scheduler/transaction/restored.ts";
 import type { MarkWriter } from "./stores/sqlite/mark.ts";
 import { openSqlite } from "./stores/sqlite/store.ts";
 
+export { forCheckedCalls } from "./scheduler/library/arguments.ts";
+
 /** `mark`: gets the numbers of each commit. `seen`: numbers that were given out before and that the store no longer has; the next ones lie beyond them. */
 type DaemonParts = { mark?: MarkWriter | undefined; seen?: HighestIds | undefined };
 

@@ -12,6 +12,7 @@ export {
 	id,
 	ids,
 	json,
+	label,
 	maybe,
 	object,
 	orNull,

@@ -20,7 +20,7 @@ export async function lendSlot(context: Context, run: RunRef, ids: readonly numb
 	lentBy.set(scheduler, all);
 	const key = `${run.job}/${run.token}/${[...ids].sort((a, b) => a - b).join()}`;
 	const known = all.get(key);
-	const lent: Lent = known ?? { wait: scheduler.beginWait(run, ids).then(({ wait }) => wait), calls: 0, cancel: () => {} };
+	const lent: Lent = known ?? { wait: scheduler.beginWait(run, [...new Set(ids)]).then(({ wait }) => wait), calls: 0, cancel: () => {} };
 	lent.cancel();
 	lent.calls++;
 	all.set(key, lent);

@@ -1,6 +1,7 @@
 // The doors of a daemon without the daemon: a scheduler on fakes, a pretended supervisor and configuration file, and short words for calling methods.
 
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { onTestFinished } from "vitest";
 import { connect } from "../../src/api/client.ts";
 import type { Caller, Checkup, Context, LogPiece, Setting, TriggerInfo } from "../../src/api/context.ts";
@@ -10,13 +11,15 @@ import { SECRET_NAMES } from "../../src/api/secrets.ts";
 import { PageSignIns } from "../../src/api/server/page-sign-ins.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/api/server/serve.ts";
 import { SILENT } from "../../src/contracts/log.ts";
-import type { PauseScope } from "../../src/contracts/scheduler.ts";
+import type { PauseScope, Scheduler } from "../../src/contracts/scheduler.ts";
 import { SluiceError } from "../../src/core/errors.ts";
 import * as check from "../../src/core/input/check.ts";
 import type { RunVerdict } from "../../src/core/runs/verdict.ts";
 import { createAgents } from "../../src/daemon/agents.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import { createIntake } from "../../src/intake/index.ts";
+import { forCheckedCalls } from "../../src/open.ts";
+import { ARGUMENTS } from "../../src/scheduler/library/arguments.ts";
 import { openSources } from "../../src/sources/index.ts";
 import { readKernelFile } from "../../src/stores/sqlite/kernel-file.ts";
 import type { Supervisor } from "../../src/supervisor/index.ts";
@@ -103,11 +106,35 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 	return new Desk(t, contextOf(t, pretended), pretended);
 }
 
+/** The scheduler as RPC has it. An argument that the library would refuse or change is a fault of RPC's own checks, and ends the call as an internal error. */
+function strictly(scheduler: Scheduler): Scheduler {
+	const plain = { ...forCheckedCalls(scheduler) } as unknown as Record<string, (...args: unknown[]) => unknown>;
+	const { complete: _, ...tables } = ARGUMENTS;
+	for (const [name, readers] of Object.entries(tables)) {
+		const call = plain[name];
+		plain[name] = (...args) => {
+			const read = readers.map((one, index) => attempt(() => one(args[index])));
+			if (!isDeepStrictEqual(plainOf(read), plainOf(readers.map((_one, index) => args[index]))))
+				throw new Error(`RPC passes ${JSON.stringify(args)} to ${name}, and the library reads ${JSON.stringify(read)}`);
+			return call?.(...args);
+		};
+	}
+	return plain as unknown as Scheduler;
+}
+const plainOf = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const attempt = (read: () => unknown): unknown => {
+	try {
+		return read();
+	} catch (error) {
+		return `refused: ${error instanceof Error ? error.message : error}`;
+	}
+};
+
 function contextOf(t: Stand, pretended: Pretended): Context {
 	const set = new Map<string, Setting>();
 	const error = (message: string, fields?: Record<string, unknown>) => pretended.errors.push(`${message} ${JSON.stringify(fields)}`);
 	return {
-		scheduler: t.sluice,
+		scheduler: strictly(t.sluice),
 		supervisor: {
 			logs(job, { attempt = 1, stream = "both", offset = 0, limit = 65_536 } = {}) {
 				const log = pretended.logs.get(`${job}.${attempt}`);

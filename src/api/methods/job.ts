@@ -114,7 +114,7 @@ export const jobMethods: Handlers<"job"> = {
 	"job.cancel": async ({ id, ids, subtree, reason }, { context, by }) => {
 		const refs = [...(id === undefined ? [] : [id]), ...(ids ?? [])];
 		if (refs.length === 0) throw new SluiceError("invalid", "id: is missing", { field: "id", hint: "name the job, or several as ids" });
-		const jobs = await Promise.all(refs.map((ref) => resolve(context, ref)));
+		const jobs = [...new Set(await Promise.all(refs.map((ref) => resolve(context, ref))))];
 		// For a single job a refusal is the caller's error; for one of several it is part of the answer.
 		return doc(await context.scheduler.cancelAll(jobs, { by, subtree: subtree === true, ...given({ reason }) }));
 	},

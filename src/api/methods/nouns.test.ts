@@ -6,6 +6,21 @@ import { openDesk } from "../../../test/make/served.ts";
 
 const at = (ms: number) => new Date(ms).toISOString();
 
+test.each([
+	["account.acquire", { name: "a:b" }, "name"],
+	["account.limit", { name: "a:b", closed: "x" }, "name"],
+	["batch.close", { name: "a:b" }, "name"],
+	["host.drain", { name: "a:b" }, "name"],
+	["scheduler.pause", { batch: "a:b" }, "batch"],
+	["scheduler.resume", { agent: "a:b" }, "agent"],
+	["job.graph", { batch: "a:b" }, "batch"],
+	["artifact.set", { artifact: "custom:a\nb" }, "artifact"],
+	["budget.report", { subject: "ann", dim: "tokens", amount: 1 }, "subject"],
+] as const)("%s refuses %j by its own check, under the parameter's name", async (method, params, field) => {
+	const desk = await openDesk();
+	expect(await desk.refused(method, params)).toMatchObject({ data: { code: "invalid", field } });
+});
+
 describe("scheduler", () => {
 	test("status is the document of the spec", async () => {
 		const desk = await openDesk();

@@ -2,7 +2,7 @@
 
 import type { AccountView } from "../../contracts/scheduler.ts";
 import type { Doc, ReasonDocument, Timed } from "../documents.ts";
-import { duration, maybe, method, text, time, word } from "../fields.ts";
+import { duration, label, maybe, method, text, time, word } from "../fields.ts";
 
 export type AccountDocument = Timed<Omit<AccountView, "reasons">, "since" | "until" | "next_at"> & { reasons: ReasonDocument[] };
 
@@ -24,26 +24,26 @@ export const ACCOUNT_METHODS = {
 		role: "run",
 		about:
 			"Takes one of an account's `max_api_calls` slots, if one is free. It comes back by itself after `lease_ms`; taking it again renews it.",
-		params: { name: word("the account"), holder: maybe(word("who takes it; inside a run its own job, whatever is said")) },
+		params: { name: label("the account"), holder: maybe(word("who takes it; inside a run its own job, whatever is said")) },
 		result: "{granted, in_use, limit}",
 	}),
 	"account.release": method<Doc<{ released: boolean }>>()({
 		role: "run",
 		about: "Gives a slot back.",
-		params: { name: word("the account"), holder: maybe(word("who has it; inside a run its own job, whatever is said")) },
+		params: { name: label("the account"), holder: maybe(word("who has it; inside a run its own job, whatever is said")) },
 		result: "{released}",
 	}),
 	"account.clear": method<Doc<{ account: AccountDocument }>>()({
 		role: "operator",
 		about: "Opens an account that was limited or closed, or whose provider was down.",
-		params: { name: word("the account") },
+		params: { name: label("the account") },
 		result: "{account}",
 	}),
 	"account.limit": method<Doc<{ account: AccountDocument }>>()({
 		role: "operator",
 		about: "Reports that a provider has limited an account.",
 		params: {
-			name: word("the account"),
+			name: label("the account"),
 			until: maybe(time("the reset, where the provider named one")),
 			retry_after_ms: maybe(duration("or how long it said to wait")),
 			closed: maybe(text("closed until a person clears it; why", 10_000)),

@@ -16,13 +16,13 @@ export const ARTIFACT_METHODS = {
 	"artifact.set": method<Doc<{ artifact: string; present: boolean }>>()({
 		role: "operator",
 		about: "Sets or removes a marker: `custom:<type>:<key>` or `sentinel:<slug>`. Jobs that need it are decided again.",
-		params: { artifact: text("the marker", 1000), absent: maybe(flag("remove it")) },
+		params: { artifact: text("the marker", 1000, "one"), absent: maybe(flag("remove it")) },
 		result: "{artifact, present}",
 	}),
 	"artifact.mark": method<Doc<{ artifact: string; present: boolean }>>()({
 		role: "operator",
 		about: "Sets or removes a marker: `custom:<type>:<key>`, `sentinel:<slug>`.",
-		params: { artifact: text("the marker", 1000), absent: maybe(flag("remove it")) },
+		params: { artifact: text("the marker", 1000, "one"), absent: maybe(flag("remove it")) },
 		result: "{artifact, present}",
 	}),
 } as const;

@@ -4,7 +4,7 @@ import type { CancelReport, RewindAllReport } from "../../contracts/scheduler.ts
 import type { Status } from "../../core/job.ts";
 import type { RangeDocument } from "../documents/forecast.ts";
 import type { Doc, JobDocument } from "../documents.ts";
-import { flag, maybe, method, text, word } from "../fields.ts";
+import { flag, label, maybe, method, text, word } from "../fields.ts";
 
 export type BatchDocument = {
 	name: string;
@@ -42,7 +42,7 @@ export const BATCH_METHODS = {
 	"batch.close": method<Doc<{ batch: BatchDocument }>>()({
 		role: "operator",
 		about: "Closes a batch that its caller owns: now, or when its last open job ends.",
-		params: { name: word("the batch") },
+		params: { name: label("the batch") },
 		result: "{batch}",
 	}),
 	"batch.cancel": method<Doc<Pick<CancelReport, "cancelled" | "requested">>>()({

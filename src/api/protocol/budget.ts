@@ -3,7 +3,7 @@
 import type { BudgetView } from "../../contracts/scheduler.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
 import type { Doc, Timed } from "../documents.ts";
-import { choice, maybe, method, whole, word } from "../fields.ts";
+import { choice, label, maybe, method, whole, word } from "../fields.ts";
 
 export type BudgetDocument = Timed<BudgetView, "refills_at">;
 /** Reported usage of a group of jobs. */
@@ -41,11 +41,11 @@ export const BUDGET_METHODS = {
 			"What jobs have cost, as their runs told it, by batch or another trait, the dearest first. With `subject`, `dim` and `amount`, an operator's business: charges use that no run of ours told; below zero takes back.",
 		params: {
 			per: maybe(choice("one line per (batch)", COST_GROUPS)),
-			batch: maybe(word("only jobs of this batch")),
+			batch: maybe(label("only jobs of this batch")),
 			owner: maybe(word("only jobs of this owner")),
-			repo: maybe(word("only jobs of this repo")),
-			subject: maybe(word("charge: `owner:<name>`, `batch:<name>` or `repo:<name>`")),
-			dim: maybe(word("charge: the dimension")),
+			repo: maybe(label("only jobs of this repo")),
+			subject: maybe({ ...SUBJECT, about: `charge: ${SUBJECT.about}` }),
+			dim: maybe({ ...DIMENSION, about: "charge: the dimension" }),
 			amount: maybe(whole("charge: as a delta, in whole units", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),
 		},
 		result: "{per, costs: [{name, jobs, runs, cost_micro, tokens, usage}]}, or {budget, warned, first_breach}",

@@ -2,9 +2,9 @@
 
 import type { HostDocument } from "../documents/status.ts";
 import type { Doc, JobDocument } from "../documents.ts";
-import { flag, maybe, method, text, word } from "../fields.ts";
+import { flag, label, maybe, method, text } from "../fields.ts";
 
-const NAME = { name: word("the host") };
+const NAME = { name: label("the host") };
 const REASON = { reason: maybe(text("why, for the record", 10_000)) };
 
 export const HOST_METHODS = {

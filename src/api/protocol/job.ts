@@ -9,7 +9,7 @@ import { SLING } from "../../core/schema/sling.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
 import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Timestamp } from "../documents.ts";
-import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type Ref, text, whole, word, words } from "../fields.ts";
+import { choice, choices, flag, id, ids, label, maybe, method, object, openMethod, type Ref, text, whole, words } from "../fields.ts";
 
 export type AddDocument = Doc<
 	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string; jobs?: number[] }
@@ -84,9 +84,9 @@ export const JOB_METHODS = {
 		about: "Jobs by number: the active ones, or also those that ended.",
 		params: {
 			status: maybe(choices("only these; ended ones too", STATUSES)),
-			lane: maybe(word("only of this lane")),
-			repo: maybe(word("only of this repo")),
-			batch: maybe(word("only of this batch")),
+			lane: maybe(label("only of this lane")),
+			repo: maybe(label("only of this repo")),
+			batch: maybe(label("only of this batch")),
 			all: maybe(flag("ended ones too")),
 			limit: maybe(whole("at most so many (1,000)", 1, 10_000)),
 			after: maybe(whole("only above this number: the last one of the page before", 0, Number.MAX_SAFE_INTEGER)),
@@ -131,7 +131,7 @@ export const JOB_METHODS = {
 		params: {
 			all: maybe(flag("ended ones too")),
 			job: maybe(id("one job and those around it")),
-			batch: maybe(word("only of this batch")),
+			batch: maybe(label("only of this batch")),
 			format: maybe(choice("how it is drawn (json)", GRAPH_FORMATS)),
 			max_depth: maybe(whole("how far it goes on from a job (3)", 0, 1000)),
 		},
@@ -168,8 +168,8 @@ export const JOB_METHODS = {
 			"Answers when all of these jobs have ended, or after a while with `done: false`: ask again. Takes one of `ids`, `batch`, `lane`, `all`. A run that asks lends its slot while it waits; a job that can end only after the run is refused.",
 		params: {
 			ids: maybe(ids("the jobs")),
-			batch: maybe(word("all jobs of this batch; those that have ended are told too")),
-			lane: maybe(word("the jobs of this lane that have not ended")),
+			batch: maybe(label("all jobs of this batch; those that have ended are told too")),
+			lane: maybe(label("the jobs of this lane that have not ended")),
 			all: maybe(flag("every job that has not ended; of a run, not itself")),
 			timeout_ms: maybe(whole("how long to wait (25,000)", 0, 25_000)),
 		},

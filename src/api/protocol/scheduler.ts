@@ -5,7 +5,7 @@ import type { PruneReport } from "../../contracts/workspace.ts";
 import type { ForecastDocument } from "../documents/forecast.ts";
 import type { StatusDocument } from "../documents/status.ts";
 import type { Doc, Timestamp } from "../documents.ts";
-import { duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
+import { duration, flag, label, maybe, method, object, text, time, whole, word } from "../fields.ts";
 
 export type VersionDocument = Doc<{
 	version: string;
@@ -24,10 +24,10 @@ export type VersionDocument = Doc<{
 }>;
 
 const scope = {
-	lane: maybe(word("this lane")),
-	repo: maybe(word("this repo")),
-	batch: maybe(word("this batch")),
-	account: maybe(word("this account")),
+	lane: maybe(label("this lane")),
+	repo: maybe(label("this repo")),
+	batch: maybe(label("this batch")),
+	account: maybe(label("this account")),
 };
 
 export const SCHEDULER_METHODS = {
@@ -51,7 +51,7 @@ export const SCHEDULER_METHODS = {
 		params: {
 			max_concurrent: maybe(whole("what if this were max_concurrent; 0 or below = direct", -1, 1_000_000)),
 			lanes: maybe(object<Record<string, number | null>>("what if these lanes had these caps: `{code: 8}`; null = none")),
-			batch: maybe(word("only the jobs of this batch; the others are played all the same")),
+			batch: maybe(label("only the jobs of this batch; the others are played all the same")),
 		},
 		result:
 			"{now, runs, plays, jobs: [{id, name, status, lane, batch, start: {p50, p90}, end: {p50, p90}, basis: {of, runs, like}, stuck}], batches: [{name, jobs, stuck, end}], end, critical_path: [{job, because, start, end}], caps: [{cap, limit, waiting_ms}], binding, notes}",
@@ -73,7 +73,7 @@ export const SCHEDULER_METHODS = {
 	>()({
 		role: "operator",
 		about: "Ends a pause, and lets frozen runs go on; closes the open breaker of a repo or an agent.",
-		params: { ...scope, agent: maybe(word("this agent, which has an open breaker")) },
+		params: { ...scope, agent: maybe(label("this agent, which has an open breaker")) },
 		result: "{scope, paused, breaker_closed, was_paused, still_paused}; `still_paused`: the scopes that stay so",
 	}),
 	"scheduler.clear": method<Doc<{ cleared: number[] }>>()({

@@ -4,6 +4,7 @@ import type { Checkup, Context } from "../../api/context.ts";
 import { type Serving, serve } from "../../api/server/serve.ts";
 import { localHost } from "../../host/local.ts";
 import { watchLoop } from "../../host/loop-watch.ts";
+import { forCheckedCalls } from "../../open.ts";
 import { readKernelFile } from "../../stores/sqlite/kernel-file.ts";
 import { createAgents } from "../agents.ts";
 import { userName } from "../config/options.ts";
@@ -91,7 +92,7 @@ function contextOf({ home: { env, home, log, version, startedAt }, config: { git
 	const { scheduler, config } = queue;
 	const { host, work, placed } = at;
 	return {
-		scheduler,
+		scheduler: forCheckedCalls(scheduler),
 		supervisor: runs.supervisor,
 		config,
 		triggers: at.triggers,

@@ -1,6 +1,6 @@
 // Validates and copies the arguments of the library's methods before a method sees them. A wrong argument is a rejected promise with a typed error that names
-// it. No later change to an argument by its caller, and no getter in it, reaches further than this file. (add, apply, claim and complete check their arguments
-// themselves: they are called often, or their arguments are too large to copy at once.)
+// it. No later change to an argument by its caller, and no getter in it, reaches further than this file. (add and apply check their arguments themselves: add
+// is called often, and those of apply are too large to copy at once.)
 
 import type { Kernel, Scheduler } from "../../contracts/scheduler.ts";
 import { DENIED_MAX } from "../../core/agents/permissions/denied.ts";
@@ -9,9 +9,10 @@ import { exactPayload, readPayload } from "../../core/input/payload.ts";
 import { MERGE_STATUSES, STATUSES, STOP_KINDS } from "../../core/job.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
 import { type Fields, fieldsReader, type Reader } from "../../core/schema/field.ts";
-import { RUN_END } from "../../core/schema/run.ts";
+import { CLAIM, HOST_RUN_END, RUN_END } from "../../core/schema/run.ts";
 import { copy } from "../../core/text/copy.ts";
 import { checked } from "../kernel/input.ts";
+import { promised } from "./add.ts";
 import { type Readers, readKeys } from "./input.ts";
 
 type Argument = (value: unknown) => unknown;
@@ -135,9 +136,12 @@ const LISTED: Readers = {
 };
 
 /** The arguments of each method, in order. Nothing behind this table checks them again. */
-const ARGUMENTS = {
+export const ARGUMENTS = {
 	arm: [word("trigger"), at("mark", (value, field) => check.text(value, field, { max: 100_000 }))],
 	disarm: [word("trigger")],
+	claim: [document("claim", CLAIM)],
+	runCycle: [document("claim", CLAIM)],
+	complete: [document("ending", HOST_RUN_END)],
 	fire: [
 		word("trigger"),
 		object("firing", {
@@ -213,7 +217,7 @@ const ARGUMENTS = {
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
 	closeBatch: [label("name"), act()],
 	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label, frozen: numbers }))],
-	plan: [optional(object("options", { max: whole(0, 1000), cycle, kinds: (value, field) => check.list(value, field) }))],
+	plan: [optional(object("options", { max: whole(0, 1000), cycle, kinds: CLAIM.kinds.read }))],
 	tick: [optional(object("options", { cycle }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
 	mark: [at("artifact", (value, field) => check.text(value, field, { max: 1000, lines: "one" })), act({ absent: check.flag })],
@@ -242,7 +246,7 @@ const ARGUMENTS = {
 type Method = (...args: never[]) => Promise<unknown>;
 
 function guarded(method: Method, readers: readonly Argument[]): Method {
-	return async (...args: unknown[]) => method(...(readers.map((read, index) => read(args[index])) as never[]));
+	return (...args: unknown[]) => promised(() => method(...(readers.map((read, index) => read(args[index])) as never[])));
 }
 
 /** Wraps a scheduler so that its arguments are checked. */
@@ -253,8 +257,17 @@ export function withValidatedArguments(inner: Scheduler): Scheduler {
 		yield* inner.events(since(given) as { since?: number } | undefined);
 	};
 	for (const [name, readers] of Object.entries(ARGUMENTS)) outer[name] = guarded(inner[name as keyof typeof ARGUMENTS] as Method, readers);
-	return outer as unknown as Scheduler;
+	const scheduler = outer as unknown as Scheduler;
+	CHECKED_BEFORE.set(scheduler, { ...inner, kernel: scheduler.kernel, complete: scheduler.complete });
+	return scheduler;
 }
+
+const CHECKED_BEFORE = new WeakMap<Scheduler, Scheduler>();
+/**
+ * The same scheduler for RPC, whose methods have checked their parameters by the same fields: an argument is not checked again. Except where RPC accepts more
+ * than its fields, and leaves the check to the scheduler: the kernel's methods, the end of a run.
+ */
+export const forCheckedCalls = (scheduler: Scheduler): Scheduler => CHECKED_BEFORE.get(scheduler) ?? scheduler;
 
 /** The kernel contract's methods take one object each; their own checks name what is wrong in it. */
 function kernelWithDoor(inner: Kernel): Kernel {

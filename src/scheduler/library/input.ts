@@ -1,10 +1,9 @@
-// Checks the arguments of methods that are called often or take much at once, and of `openScheduler`; arguments.ts checks those of all other methods.
+// Checks the arguments of `add`, `apply` and `openScheduler`; arguments.ts checks those of all other methods.
 
-import type { Act, ClaimOptions, OpenOptions, RunEnd } from "../../contracts/scheduler.ts";
+import type { Act, ClaimOptions, OpenOptions } from "../../contracts/scheduler.ts";
 import { PRESETS } from "../../core/config.ts";
 import * as check from "../../core/input/check.ts";
-import { fieldsReader, type Reader } from "../../core/schema/field.ts";
-import { CLAIM, HOST_RUN_END } from "../../core/schema/run.ts";
+import type { Reader } from "../../core/schema/field.ts";
 import { copy } from "../../core/text/copy.ts";
 import type { Claimer } from "../operations/claim.ts";
 
@@ -13,16 +12,9 @@ export function restamp(job: { created_at: number; runnable_at: number }, now: n
 	if (defaulted) job.runnable_at = now;
 }
 
-const readClaim = fieldsReader(CLAIM, "claim");
 const KINDS: NonNullable<ClaimOptions["kinds"]> = ["command", "agent", "payload"];
 
-export function claimerOf(request: ClaimOptions): Claimer {
-	const { worker, max = 1, lanes, kinds = KINDS, host } = check.taking("claim", () => readClaim(request, ""));
-	return { worker, max, lanes, kinds, host };
-}
-
-const readRunEnd = fieldsReader(HOST_RUN_END, "ending");
-export const readEnding = (ending: RunEnd): RunEnd => check.taking("ending", () => readRunEnd(ending, ""));
+export const claimerOf = ({ worker, max = 1, lanes, kinds = KINDS, host }: ClaimOptions): Claimer => ({ worker, max, lanes, kinds, host });
 
 /** Checks the `by` and `reason` of a call. */
 export function checkAct<T extends Act>(act: T | null | undefined): T | undefined {

@@ -7,8 +7,6 @@ import { answered, extend, finish, started, stop } from "../operations/finish.ts
 import { assigned, recover } from "../operations/upkeep.ts";
 import { sayResult, sayVerdict, takeResults } from "../operations/verdicts.ts";
 import { beginWait, endWait, endWaits } from "../operations/waits.ts";
-import { promised } from "./add.ts";
-import { readEnding } from "./input.ts";
 import type { LibraryParts } from "./parts.ts";
 
 export const runMethods = ({ engine, run, hostName }: LibraryParts) =>
@@ -18,11 +16,7 @@ export const runMethods = ({ engine, run, hostName }: LibraryParts) =>
 		extend: (at) => engine.run((tx) => extend(tx, at), { jobs: [at.job] }),
 		stop: (at, wanted, act) => run((tx) => stop(tx, at, wanted), act, [at.job]),
 		assigned: (name = hostName) => engine.look((tx) => assigned(tx, name)),
-		complete: (ending) =>
-			promised(() => {
-				const own = readEnding(ending);
-				return engine.run((tx) => finish(tx, own), { jobs: [own.job], phase: "end" });
-			}),
+		complete: (ending) => engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" }),
 		recover: async (found, more = {}) => engine.run((tx) => recover(tx, more.host ?? hostName, found, more.reboot === true)),
 		beginWait: async (at, ids) => engine.run((tx) => beginWait(tx, at, ids), { jobs: [at.job] }),
 		endWait: async (at, wait) => engine.run((tx) => endWait(tx, at, wait), { jobs: [at.job] }),
