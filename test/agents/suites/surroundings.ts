@@ -47,7 +47,7 @@ export function surroundings(tried: Tried): void {
 			{ mcp: "run_result", input: { result: { n: 7 } } },
 		];
 		api.script("key-a", calls, { say: "all done" });
-		const id = await daemon.add("a", "schedule a helper", { permission: "default" });
+		const id = await daemon.add("a", "schedule a helper", { permission: "default", flags: ["--may-add", "full"] });
 		expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", attempt: 1, result: { n: 7 } });
 		expect(await daemon.list()).toMatchObject([{ id }, { name: "helper", parent: id }]);
 	});
