@@ -52,14 +52,18 @@ export type Method = {
 };
 type Typed<P, R> = Method & { readonly of?: { params: P; result: R } };
 
-type Sketch<F extends Fields> = { role: Role; about: string; params: F; result: string };
+type Sketch<F extends Fields> = { about: string; params: F; result: string };
 
-/** A method whose parameters are exactly its fields. */
-export const method =
+/** A method for this role whose parameters are exactly its fields. */
+const methodFor =
+	(role: Role) =>
 	<R>() =>
-	<const F extends Fields>(sketch: Sketch<F>): Typed<ParamsOf<F>, R> => ({ ...sketch, check: "strict" });
+	<const F extends Fields>(sketch: Sketch<F>): Typed<ParamsOf<F>, R> => ({ ...sketch, role, check: "strict" });
+export const viewerMethod = methodFor("viewer");
+export const runMethod = methodFor("run");
+export const operatorMethod = methodFor("operator");
 
 /** A method that accepts more than its fields; `P` is the type of all parameters. */
 export const openMethod =
 	<P, R>(check: Exclude<Check, "strict">) =>
-	(sketch: Sketch<Fields>): Typed<P, R> => ({ ...sketch, check });
+	(sketch: Sketch<Fields> & { role: Role }): Typed<P, R> => ({ ...sketch, check });

@@ -5,7 +5,7 @@ import type { Outcome, Used } from "../../core/agents/stream/happening.ts";
 import type { ExitKind } from "../../core/job.ts";
 import type { AgentDocument, ProfileDocument } from "../context.ts";
 import type { Doc, Timestamp } from "../documents.ts";
-import { choice, maybe, method, text, whole, word } from "../fields.ts";
+import { choice, maybe, text, viewerMethod, whole, word } from "../fields.ts";
 
 /** Unknown values are left out. `retry_after` is in seconds, as in the header of that name. */
 export type JudgementDocument = {
@@ -32,22 +32,19 @@ export type JudgementDocument = {
 const MOST = 4_000_000;
 
 export const AGENT_METHODS = {
-	"agent.list": method<Doc<{ agents: AgentDocument[] }>>()({
-		role: "viewer",
+	"agent.list": viewerMethod<Doc<{ agents: AgentDocument[] }>>()({
 		about: "Agents: built in or of the configuration; where each is installed, its version, whether there are signs of a login.",
 		params: {},
 		result:
 			"{agents: [{name, built_in, output, program, path, version, tested, tested_older, newer, resumes, logged_in, accounts, keys: [{name, handed, daemon}], problem, hint}]}",
 	}),
-	"agent.show": method<Doc<{ agent: ProfileDocument }>>()({
-		role: "viewer",
+	"agent.show": viewerMethod<Doc<{ agent: ProfileDocument }>>()({
 		about: "One agent with its profile: how it is started, resumed, stopped and read.",
 		params: { name: word("the agent") },
 		result:
 			"{agent: {…, profile: {output, command, resume, open, model, permissions, allow, allow_tool, stop_signal, env, mcp, home_variable, outcomes?, usage?, session?}}}",
 	}),
-	"agent.judge": method<Doc<JudgementDocument>>()({
-		role: "viewer",
+	"agent.judge": viewerMethod<Doc<JudgementDocument>>()({
 		about: "What is made of recorded output: for writing and debugging profiles. Changes nothing.",
 		params: {
 			name: word("the agent"),

@@ -4,7 +4,7 @@ import type { CancelReport, RewindAllReport } from "../../contracts/scheduler.ts
 import type { Status } from "../../core/job.ts";
 import type { RangeDocument } from "../documents/forecast.ts";
 import type { Doc, JobDocument } from "../documents.ts";
-import { flag, label, maybe, method, text, word } from "../fields.ts";
+import { flag, label, maybe, operatorMethod, text, viewerMethod, word } from "../fields.ts";
 
 export type BatchDocument = {
 	name: string;
@@ -26,33 +26,28 @@ export type BatchDocument = {
 };
 
 export const BATCH_METHODS = {
-	"batch.list": method<Doc<{ batches: BatchDocument[] }>>()({
-		role: "viewer",
+	"batch.list": viewerMethod<Doc<{ batches: BatchDocument[] }>>()({
 		about:
 			"Batches: how many jobs in which state, how many still open, what they cost and when they will be done, as far as that is known.",
 		params: { all: maybe(flag("closed ones too")) },
 		result: "{batches: [{name, state, open, total, owned, counts, progress, runs, usage, cost_micro, eta: {p50, p90}}]}",
 	}),
-	"batch.show": method<Doc<{ batch: BatchDocument; jobs: JobDocument[] }>>()({
-		role: "viewer",
+	"batch.show": viewerMethod<Doc<{ batch: BatchDocument; jobs: JobDocument[] }>>()({
 		about: "One batch with its jobs.",
 		params: { name: word("the batch") },
 		result: "{batch, jobs}",
 	}),
-	"batch.close": method<Doc<{ batch: BatchDocument }>>()({
-		role: "operator",
+	"batch.close": operatorMethod<Doc<{ batch: BatchDocument }>>()({
 		about: "Closes a batch that its caller owns: now, or when its last open job ends.",
 		params: { name: label("the batch") },
 		result: "{batch}",
 	}),
-	"batch.cancel": method<Doc<Pick<CancelReport, "cancelled" | "requested">>>()({
-		role: "operator",
+	"batch.cancel": operatorMethod<Doc<Pick<CancelReport, "cancelled" | "requested">>>()({
 		about: "Ends all jobs of a batch: waiting ones at once, running ones after a stop.",
 		params: { name: word("the batch"), reason: maybe(text("why, for the record", 10_000)) },
 		result: "{cancelled, requested}",
 	}),
-	"batch.retry": method<Doc<RewindAllReport>>()({
-		role: "operator",
+	"batch.retry": operatorMethod<Doc<RewindAllReport>>()({
 		about: "Rewinds the jobs of a batch that failed, were cancelled or expired, each with what comes after it.",
 		params: { name: word("the batch") },
 		result: "{reset, restarted, skipped: [{job, reason}]}",

@@ -3,7 +3,7 @@
 import type { BudgetView } from "../../contracts/scheduler.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
 import type { Doc, Timed } from "../documents.ts";
-import { choice, label, maybe, method, whole, word } from "../fields.ts";
+import { choice, label, maybe, operatorMethod, viewerMethod, whole, word } from "../fields.ts";
 
 export type BudgetDocument = Timed<BudgetView, "refills_at">;
 /** Reported usage of a group of jobs. */
@@ -20,23 +20,20 @@ export type CostDocument = {
 export const COST_GROUPS = ["batch", "owner", "repo", "lane", "agent", "job"] as const;
 
 export const BUDGET_METHODS = {
-	"budget.list": method<Doc<{ budgets: BudgetDocument[] }>>()({
-		role: "viewer",
+	"budget.list": viewerMethod<Doc<{ budgets: BudgetDocument[] }>>()({
 		about: "Budgets by subject and dimension.",
 		params: { subject: maybe(word("only of `owner:<name>`, `batch:<name>` or `repo:<name>`")) },
 		result: "{budgets: [{subject, dim, used, limit, warn_at, window, over_limit, reserved, reserve, on_breach, refills_at}]}",
 	}),
-	"budget.grant": method<Doc<{ budget: BudgetDocument }>>()({
-		role: "operator",
+	"budget.grant": operatorMethod<Doc<{ budget: BudgetDocument }>>()({
 		about: "Sets a limit; what waited for it goes on at once.",
 		params: { subject: SUBJECT, dim: DIMENSION, ...GRANT },
 		result: "{budget}",
 	}),
-	"budget.report": method<
+	"budget.report": viewerMethod<
 		| Doc<{ per: (typeof COST_GROUPS)[number]; costs: CostDocument[] }>
 		| Doc<{ budget: BudgetDocument; warned: boolean; first_breach: boolean }>
 	>()({
-		role: "viewer",
 		about:
 			"What jobs have cost, as their runs told it, by batch or another trait, the dearest first. With `subject`, `dim` and `amount`, an operator's business: charges use that no run of ours told; below zero takes back.",
 		params: {

@@ -5,7 +5,7 @@ import type { JobInput } from "../../core/job.ts";
 import { CATCH_UPS } from "../../core/time/slots.ts";
 import type { TriggerInfo } from "../context.ts";
 import type { Doc, Timed } from "../documents.ts";
-import { choice, maybe, method, object, text, word } from "../fields.ts";
+import { choice, maybe, object, operatorMethod, text, viewerMethod, word } from "../fields.ts";
 
 export type TriggerDocument = Timed<TriggerInfo, "since" | "slot" | "fired_at" | "next_at">;
 type OneTrigger = Doc<{ trigger: TriggerDocument }>;
@@ -14,15 +14,13 @@ const name = word("its name, with or without `cron:` or `watch:`");
 const ROW = "{name, kind, schedule, timezone, catch_up, paths, next_at, slot, since, fired_at, job, skipped, error, add}";
 
 export const CRON_METHODS = {
-	"cron.list": method<Doc<{ triggers: TriggerDocument[] }>>()({
-		role: "viewer",
+	"cron.list": viewerMethod<Doc<{ triggers: TriggerDocument[] }>>()({
 		about: "Triggers by time and by files: when each comes next, when it came last, which job it added.",
 		params: {},
 		result: `{triggers: [${ROW}]}`,
 	}),
-	"cron.show": method<OneTrigger>()({ role: "viewer", about: "One trigger.", params: { name }, result: "{trigger}" }),
-	"cron.add": method<OneTrigger & { warning?: string }>()({
-		role: "operator",
+	"cron.show": viewerMethod<OneTrigger>()({ about: "One trigger.", params: { name }, result: "{trigger}" }),
+	"cron.add": operatorMethod<OneTrigger & { warning?: string }>()({
 		about: "A job that is added by time from now on; kept in the configuration file.",
 		params: {
 			name: word("its name"),
@@ -33,14 +31,12 @@ export const CRON_METHODS = {
 		},
 		result: "{trigger, warning?}",
 	}),
-	"cron.remove": method<Doc<{ removed: string }>>()({
-		role: "operator",
+	"cron.remove": operatorMethod<Doc<{ removed: string }>>()({
 		about: "Takes a trigger out of the configuration; jobs that it has added stay.",
 		params: { name },
 		result: "{removed}",
 	}),
-	"cron.run": method<Doc<FireResult>>()({
-		role: "operator",
+	"cron.run": operatorMethod<Doc<FireResult>>()({
 		about: "Adds a trigger's job now, unless one that it added is still open.",
 		params: { name },
 		result: "{outcome: added | open, job}",

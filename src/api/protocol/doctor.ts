@@ -2,11 +2,10 @@
 
 import type { Checkup } from "../context.ts";
 import type { Doc } from "../documents.ts";
-import { method } from "../fields.ts";
+import { operatorMethod } from "../fields.ts";
 
 export const DOCTOR_METHODS = {
-	"doctor.run": method<Doc<{ ok: boolean; checks: Checkup[] }>>()({
-		role: "operator",
+	"doctor.run": operatorMethod<Doc<{ ok: boolean; checks: Checkup[] }>>()({
 		about: "Looks at everything the daemon needs, and says what to do about what is missing.",
 		params: {},
 		result: "{ok, checks: [{name, ok, optional?, detail, hint?}]}",

@@ -9,7 +9,24 @@ import { SLING } from "../../core/schema/sling.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
 import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Timestamp } from "../documents.ts";
-import { choice, choices, flag, id, ids, label, maybe, method, object, openMethod, type Ref, text, whole, words } from "../fields.ts";
+import {
+	choice,
+	choices,
+	flag,
+	id,
+	ids,
+	label,
+	maybe,
+	object,
+	openMethod,
+	operatorMethod,
+	type Ref,
+	runMethod,
+	text,
+	viewerMethod,
+	whole,
+	words,
+} from "../fields.ts";
 
 export type AddDocument = Doc<
 	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string; jobs?: number[] }
@@ -23,7 +40,7 @@ export type WaitedJob = Pick<JobDocument, "id" | "name" | "status" | "exit_code"
 
 const { force } = SLING;
 const reason = maybe(text("why, for the record", 10_000));
-const act = <R = OneJob>(about: string, result = "{job}") => method<R>()({ role: "operator", about, params: { id: id() }, result });
+const act = <R = OneJob>(about: string, result = "{job}") => operatorMethod<R>()({ about, params: { id: id() }, result });
 
 export type OpenDocument = Doc<{
 	job: number;
@@ -50,15 +67,14 @@ export const JOB_METHODS = {
 		params: { force, capture_diff: maybe(flag("what is uncommitted in the working tree of `cwd` now becomes the job's `input_patch`")) },
 		result: "{outcome, job?, position?, warning?, holder?, limit?, depths?, hint?, jobs?}",
 	}),
-	"job.sling": method<Doc<Omit<Slung, "added"> & { dry_run: boolean }>>()({
-		role: "run",
+	"job.sling": runMethod<Doc<Omit<Slung, "added"> & { dry_run: boolean }>>()({
 		about:
 			"Schedules items of a source: single ones, all children of an epic, all that a batch tracks. What is worked on already is skipped.",
 		params: SLING,
 		result:
 			"{jobs, skipped: [{item, reason, job}], planned: [{job, item, source, title, repo, recipe, agent, step, batch}], warnings, batches, deferred: {limit, depths, hint} or null, dry_run}",
 	}),
-	"job.apply": method<
+	"job.apply": runMethod<
 		Doc<
 			Required<Pick<ApplyResult, "jobs" | "names" | "skipped" | "updated" | "not_named">> & {
 				refusal: NonNullable<ApplyResult["refusal"]> | null;
@@ -66,7 +82,6 @@ export const JOB_METHODS = {
 			}
 		>
 	>()({
-		role: "run",
 		about: "Adds many jobs that may refer to each other, all or none.",
 		params: {
 			manifest: object<Manifest>("`{defaults?, jobs, batch?}`; a job may have `for_each`: docs/reference/manifest.md"),
@@ -78,9 +93,8 @@ export const JOB_METHODS = {
 		},
 		result: "{jobs, names, skipped: [{name, job, reason}], updated: [{name, job}], not_named: [{name, job}], refusal, warning?}",
 	}),
-	"job.show": method<OneJob>()({ role: "viewer", about: "One job, with everything it carries.", params: { id: id() }, result: "{job}" }),
-	"job.list": method<Doc<{ jobs: JobDocument[]; seq: number }>>()({
-		role: "viewer",
+	"job.show": viewerMethod<OneJob>()({ about: "One job, with everything it carries.", params: { id: id() }, result: "{job}" }),
+	"job.list": viewerMethod<Doc<{ jobs: JobDocument[]; seq: number }>>()({
 		about: "Jobs by number: the active ones, or also those that ended.",
 		params: {
 			status: maybe(choices("only these; ended ones too", STATUSES)),
@@ -99,7 +113,7 @@ export const JOB_METHODS = {
 		},
 		result: "{jobs, seq}; `seq` is the last event that the list is sure to know of: go on from there with `/events?since=`",
 	}),
-	"job.why": method<
+	"job.why": viewerMethod<
 		Doc<{
 			job: JobDocument;
 			reasons: ReasonDocument[];
@@ -112,21 +126,18 @@ export const JOB_METHODS = {
 			warning?: string;
 		}>
 	>()({
-		role: "viewer",
 		about:
 			"Everything that keeps a job from starting, its place in line, how its priority adds up, and when it is likely to start and end. `waiters` are the jobs whose runs wait for it, `results` those whose results its prompt asks for.",
 		params: { id: id() },
 		result:
 			"{job, reasons, position, priority: {total, terms}, waiters, results: [{job, name, status, has_result}], eta?: {start: {p50, p90}, end: {p50, p90}, basis: {runs, of}, stuck}}",
 	}),
-	"job.history": method<Doc<{ events: EventDocument[] }>>()({
-		role: "viewer",
+	"job.history": viewerMethod<Doc<{ events: EventDocument[] }>>()({
 		about: "What has happened to a job: who, when, from, to, why.",
 		params: { id: id() },
 		result: "{events}",
 	}),
-	"job.graph": method<Doc<GraphDocument | { format: Exclude<GraphFormat, "json">; text: string }>>()({
-		role: "viewer",
+	"job.graph": viewerMethod<Doc<GraphDocument | { format: Exclude<GraphFormat, "json">; text: string }>>()({
 		about: "What waits for what: active and blocked jobs, all of them, or one with what it waits for and what waits for it.",
 		params: {
 			all: maybe(flag("ended ones too")),
@@ -137,8 +148,7 @@ export const JOB_METHODS = {
 		},
 		result: "{nodes: [{id, status, command, wait}], edges: [{from, to, after?: {policy}, artifact?, state?}]}, or {format, text}",
 	}),
-	"job.logs": method<Doc<LogPiece>>()({
-		role: "viewer",
+	"job.logs": viewerMethod<Doc<LogPiece>>()({
 		about:
 			"A piece of a run's output: of both streams in their order, or of one. Ask again from `next_offset` until `ended`. `parts` tells which stream each part of `text` is of.",
 		params: {
@@ -155,15 +165,13 @@ export const JOB_METHODS = {
 		result:
 			"{run, stream, offset, next_offset, text, parts: [{stream, length}], eof, ended, output, host?, note?}; `length` counts UTF-16 code units",
 	}),
-	"job.outcome": method<Doc<{ job: number; run: string; host: string | null; outcome: Record<string, unknown> }>>()({
-		role: "viewer",
+	"job.outcome": viewerMethod<Doc<{ job: number; run: string; host: string | null; outcome: Record<string, unknown> }>>()({
 		about:
 			"The account of a run that has ended: how, when, its last words, what it used. `host` is the one that had it, where several share a store.",
 		params: { id: id(), run: maybe(whole("the attempt; the last one when absent", 1, 1_000_000)) },
 		result: "{job, run, host, outcome: {exit_kind, exit_code, signal, message, started_at, ended_at, …}}",
 	}),
-	"job.wait": method<Doc<{ jobs: WaitedJob[]; done: boolean }>>()({
-		role: "viewer",
+	"job.wait": viewerMethod<Doc<{ jobs: WaitedJob[]; done: boolean }>>()({
 		about:
 			"Answers when all of these jobs have ended, or after a while with `done: false`: ask again. Takes one of `ids`, `batch`, `lane`, `all`. A run that asks lends its slot while it waits; a job that can end only after the run is refused.",
 		params: {
@@ -175,8 +183,7 @@ export const JOB_METHODS = {
 		},
 		result: "{jobs: [{id, name, status, exit_code, exit_kind, end_reason, last_failure}], done}",
 	}),
-	"job.cancel": method<Doc<CancelReport>>()({
-		role: "operator",
+	"job.cancel": operatorMethod<Doc<CancelReport>>()({
 		about:
 			"Ends waiting jobs; running ones are asked to stop. Of several, each is tried: `refused` are those that had ended before, `ended` those that ended with others of them. The only one that is refused is an error.",
 		params: {
@@ -195,8 +202,7 @@ export const JOB_METHODS = {
 		"Runs an ended job again, without its dependents; its children that it had blocked come back with it.",
 		"{reset, restarted, last_successful, left_blocked}",
 	),
-	"job.merge": method<OneJob>()({
-		role: "operator",
+	"job.merge": operatorMethod<OneJob>()({
 		about:
 			"Tries the merge of a job that ended well once more, as its worktree and branch stand now, without a run; or gives it up, and what waits for it is blocked.",
 		params: { id: id(), drop: maybe(flag("give it up: the branch stays, nothing is merged")), reason },
@@ -204,27 +210,23 @@ export const JOB_METHODS = {
 	}),
 	"job.promote": act("Moves a waiting job to the front of its lane."),
 	"job.demote": act("Moves a waiting job to the end of its lane."),
-	"job.priority": method<OneJob>()({
-		role: "operator",
+	"job.priority": operatorMethod<OneJob>()({
 		about: "Sets a job's own term of the priority sum.",
 		params: { id: id(), priority: whole("higher goes sooner", -1_000_000, 1_000_000) },
 		result: "{job}",
 	}),
-	"job.run_now": method<Doc<{ job: JobDocument; reasons: ReasonDocument[] }>>()({
-		role: "operator",
+	"job.run_now": operatorMethod<Doc<{ job: JobDocument; reasons: ReasonDocument[] }>>()({
 		about: "Moves a waiting job before all others and ends its delay and its back-off. `reasons` are what still keeps it from starting.",
 		params: { id: id(), force: maybe(flag("also past max_concurrent and lane caps")) },
 		result: "{job, reasons}",
 	}),
 	"job.approve": act("Agrees to a job that asks for approval."),
-	"job.reject": method<OneJob>()({
-		role: "operator",
+	"job.reject": operatorMethod<OneJob>()({
 		about: "Refuses a job that asks for approval: it ends as cancelled.",
 		params: { id: id(), reason },
 		result: "{job}",
 	}),
-	"job.answer": method<OneJob>()({
-		role: "operator",
+	"job.answer": operatorMethod<OneJob>()({
 		about: "Answers what a job's last run asked, or grants what it was denied; it goes on with that.",
 		params: {
 			id: id(),
@@ -238,8 +240,7 @@ export const JOB_METHODS = {
 		},
 		result: "{job}",
 	}),
-	"job.claim": method<Doc<{ claimed: ClaimedDocument[] }>>()({
-		role: "operator",
+	"job.claim": operatorMethod<Doc<{ claimed: ClaimedDocument[] }>>()({
 		about: "For workers outside: takes the best startable jobs that carry only a payload.",
 		params: { worker: CLAIM.worker, max: CLAIM.max, lanes: CLAIM.lanes },
 		result: "{claimed: [{job, spec, run: {token, …}}]}",
@@ -250,21 +251,18 @@ export const JOB_METHODS = {
 		params: { ...RUN_END, job: id() },
 		result: "{job, status, retry_at}",
 	}),
-	"job.extend": method<Doc<{ cancel_requested: boolean; lease_until: Timestamp | null }>>()({
-		role: "operator",
+	"job.extend": operatorMethod<Doc<{ cancel_requested: boolean; lease_until: Timestamp | null }>>()({
 		about: "For workers outside: keeps a run's lease, and tells whether it should stop.",
 		params: { job: id(), token: RUN_END.token },
 		result: "{cancel_requested, lease_until}",
 	}),
-	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run" | "branch"; host?: string }>>()({
-		role: "viewer",
+	"job.diff": viewerMethod<Doc<{ job: number; patch: string; from: "worktree" | "run" | "branch"; host?: string }>>()({
 		about:
 			"What a job has changed, as a patch: in its worktree, or in its last run when that is gone. Of one that has not started and writes on a branch that is there: what the branch has by now.",
 		params: { id: id() },
 		result: "{job, patch, from}",
 	}),
-	"job.open": method<OpenDocument>()({
-		role: "viewer",
+	"job.open": viewerMethod<OpenDocument>()({
 		about: "Where a job works: its worktree and branch, or its folder; its agent's session, and how to go on with it by hand.",
 		params: { id: id() },
 		result: "{job, host, repo, path, branch, base_branch, there, restore, session, resume: {argv, env}}",

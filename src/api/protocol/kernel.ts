@@ -9,9 +9,9 @@ import {
 	type Fields,
 	flag,
 	maybe,
-	method,
 	object,
 	openMethod,
+	operatorMethod,
 	orNull,
 	type Role,
 	text,
@@ -60,8 +60,7 @@ type Agent = Kernel["agent"];
 type Ledger = Kernel["ledger"];
 
 export const KERNEL_METHODS = {
-	"kernel.import": method<Imported>()({
-		role: "operator",
+	"kernel.import": operatorMethod<Imported>()({
 		about: "Takes over the agents, ledgers and queue of a kernel.db (schema 2 or 3), all or nothing; the file stays as it is.",
 		params: {
 			file: text("the file on the daemon's machine, as a whole path", 4096),

@@ -2,20 +2,18 @@
 
 import type { LaneConfig } from "../../core/config.ts";
 import type { Doc } from "../documents.ts";
-import { maybe, method, orNull, whole, word, words } from "../fields.ts";
+import { maybe, operatorMethod, orNull, viewerMethod, whole, word, words } from "../fields.ts";
 
 /** `lending`: running jobs that wait for other jobs and lend their slots. `timezone`: of its active hours. */
 export type LaneDocument = { name: string; queued: number; running: number; lending: number; timezone: string } & LaneConfig;
 
 export const LANE_METHODS = {
-	"lane.list": method<Doc<{ lanes: LaneDocument[] }>>()({
-		role: "viewer",
+	"lane.list": viewerMethod<Doc<{ lanes: LaneDocument[] }>>()({
 		about: "Lanes with their caps and what is in them.",
 		params: {},
 		result: "{lanes: [{name, queued, running, lending, max, priority, accounts, retry, active_hours, timezone}]}",
 	}),
-	"lane.set": method<Doc<{ lane: LaneDocument }>>()({
-		role: "operator",
+	"lane.set": operatorMethod<Doc<{ lane: LaneDocument }>>()({
 		about: "Changes a lane, or makes one; in force at once, and kept in the configuration file.",
 		params: {
 			name: word("the lane"),
@@ -26,8 +24,7 @@ export const LANE_METHODS = {
 		},
 		result: "{lane}",
 	}),
-	"lane.remove": method<Doc<{ removed: string }>>()({
-		role: "operator",
+	"lane.remove": operatorMethod<Doc<{ removed: string }>>()({
 		about: "Takes a lane out of the configuration file; refused while a job of it is open.",
 		params: { name: word("the lane") },
 		result: "{removed}",

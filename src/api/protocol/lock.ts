@@ -2,13 +2,12 @@
 
 import type { LockView } from "../../contracts/scheduler.ts";
 import type { Doc } from "../documents.ts";
-import { method } from "../fields.ts";
+import { viewerMethod } from "../fields.ts";
 
 export type LockDocument = LockView;
 
 export const LOCK_METHODS = {
-	"lock.list": method<Doc<{ locks: LockDocument[] }>>()({
-		role: "viewer",
+	"lock.list": viewerMethod<Doc<{ locks: LockDocument[] }>>()({
 		about: "Locks that are held, by whom, and for whom one is kept free.",
 		params: {},
 		result: "{locks: [{key, holders: [{job, mode}], reserved_for}]}",

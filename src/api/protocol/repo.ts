@@ -2,26 +2,23 @@
 
 import type { RepoDocument } from "../context.ts";
 import type { Doc } from "../documents.ts";
-import { choice, flag, maybe, method, orNull, text, whole, word } from "../fields.ts";
+import { choice, flag, maybe, operatorMethod, orNull, text, viewerMethod, whole, word } from "../fields.ts";
 
 const name = word("the repo");
 
 export const REPO_METHODS = {
-	"repo.list": method<Doc<{ repos: RepoDocument[] }>>()({
-		role: "viewer",
+	"repo.list": viewerMethod<Doc<{ repos: RepoDocument[] }>>()({
 		about: "Repos: where they are, how they merge, whether anything can be done there now.",
 		params: {},
 		result:
 			"{repos: [{name, path, url, hosts, base, head, merge, problem, busy, file, recipes, changes: [{file, change, commands}], trust_problem, digest, worktrees, …}]}",
 	}),
-	"repo.show": method<Doc<{ repo: RepoDocument }>>()({
-		role: "viewer",
+	"repo.show": viewerMethod<Doc<{ repo: RepoDocument }>>()({
 		about: "One repo with its settings in force, its worktrees, and whether its own sluice.yml and recipes count.",
 		params: { name },
 		result: "{repo}",
 	}),
-	"repo.add": method<Doc<{ repo: RepoDocument }>>()({
-		role: "operator",
+	"repo.add": operatorMethod<Doc<{ repo: RepoDocument }>>()({
 		about: "Registers a git repository, by its folder or by a URL, or changes one: kept in the configuration file, in force at once.",
 		params: {
 			path: maybe(text("its folder: absolute", 4096)),
@@ -34,8 +31,7 @@ export const REPO_METHODS = {
 		},
 		result: "{repo}",
 	}),
-	"repo.trust": method<Doc<{ repo: RepoDocument }>>()({
-		role: "operator",
+	"repo.trust": operatorMethod<Doc<{ repo: RepoDocument }>>()({
 		about: "From now on the repo's own sluice.yml and recipes count, as they stand; any change of them has to be trusted again.",
 		params: {
 			name,
@@ -44,8 +40,7 @@ export const REPO_METHODS = {
 		},
 		result: "{repo}",
 	}),
-	"repo.remove": method<Doc<{ removed: string }>>()({
-		role: "operator",
+	"repo.remove": operatorMethod<Doc<{ removed: string }>>()({
 		about: "Takes a repo out of the configuration. Its folder, branches and worktrees stay.",
 		params: { name },
 		result: "{removed}",

@@ -2,11 +2,10 @@
 
 import { VERDICTS, type VerdictWord } from "../../core/runs/verdict.ts";
 import type { Doc, Timestamp } from "../documents.ts";
-import { choice, json, maybe, method, orNull, text } from "../fields.ts";
+import { choice, json, maybe, orNull, runMethod, text } from "../fields.ts";
 
 export const RUN_METHODS = {
-	"run.verdict": method<Doc<{ job: number; verdict: VerdictWord; text: string; at: Timestamp }>>()({
-		role: "run",
+	"run.verdict": runMethod<Doc<{ job: number; verdict: VerdictWord; text: string; at: Timestamp }>>()({
 		about:
 			"For a run, about itself: how its work went, whatever exit code its program has. `fail`: the run fails, and nothing of it is merged. `ask`: a person is asked, and the job goes on with the answer. `ok`: it went well; a failure stays one. The last one counts.",
 		params: {
@@ -15,8 +14,7 @@ export const RUN_METHODS = {
 		},
 		result: "{job, verdict, text, at}",
 	}),
-	"run.result": method<Doc<{ job: number; bytes: number }>>()({
-		role: "run",
+	"run.result": runMethod<Doc<{ job: number; bytes: number }>>()({
 		about:
 			"For a run, about itself: what it reports to the jobs after it, which find it in their prompts as `{{after.NAME.result}}`. The last one counts; it stays when the job has ended.",
 		params: { result: orNull(json("any JSON, at most 64 KiB: a text, a number, a list, an object")) },

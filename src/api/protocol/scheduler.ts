@@ -5,7 +5,7 @@ import type { PruneReport } from "../../contracts/workspace.ts";
 import type { ForecastDocument } from "../documents/forecast.ts";
 import type { StatusDocument } from "../documents/status.ts";
 import type { Doc, Timestamp } from "../documents.ts";
-import { duration, flag, label, maybe, method, object, text, time, whole, word } from "../fields.ts";
+import { duration, flag, label, maybe, object, operatorMethod, text, time, viewerMethod, whole, word } from "../fields.ts";
 
 export type VersionDocument = Doc<{
 	version: string;
@@ -31,22 +31,19 @@ const scope = {
 };
 
 export const SCHEDULER_METHODS = {
-	"scheduler.status": method<StatusDocument>()({
-		role: "viewer",
+	"scheduler.status": viewerMethod<StatusDocument>()({
 		about: "Queue, caps, holds and hosts at a glance.",
 		params: {},
 		result:
 			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, agent, question, denied, since}], unmerged: [{job, name, merge_status, uncommitted, message, path, since}], budgets, recent_failures: {since, failed, blocked_by_dependency}, denied: [{job, name, denied}], config_problem, http_port, http_problem, disk_problem, now}",
 	}),
-	"scheduler.run": method<Doc<PlanReport>>()({
-		role: "viewer",
+	"scheduler.run": viewerMethod<Doc<PlanReport>>()({
 		about:
 			"One cycle by hand, which does not wait for the next one, and the jobs that it started; or with `dry_run` its plan. Without `dry_run` an operator's business.",
 		params: { dry_run: maybe(flag("only say what would start")) },
 		result: "{dispatch, skipped, reason, detail?}: `reason` is capacity, batch, ready, paused or none; `detail` says more in words",
 	}),
-	"scheduler.forecast": method<ForecastDocument>()({
-		role: "viewer",
+	"scheduler.forecast": viewerMethod<ForecastDocument>()({
 		about: "When each job and batch is likely to start and end, going by past runs; the critical path; which cap binds.",
 		params: {
 			max_concurrent: maybe(whole("what if this were max_concurrent; 0 or below = direct", -1, 1_000_000)),
@@ -56,8 +53,7 @@ export const SCHEDULER_METHODS = {
 		result:
 			"{now, runs, plays, jobs: [{id, name, status, lane, batch, start: {p50, p90}, end: {p50, p90}, basis: {of, runs, like}, stuck}], batches: [{name, jobs, stuck, end}], end, critical_path: [{job, because, start, end}], caps: [{cap, limit, waiting_ms}], binding, notes}",
 	}),
-	"scheduler.pause": method<Doc<{ scope: string; paused: boolean; frozen: boolean; kernel: StatusReport["kernel"] }>>()({
-		role: "operator",
+	"scheduler.pause": operatorMethod<Doc<{ scope: string; paused: boolean; frozen: boolean; kernel: StatusReport["kernel"] }>>()({
 		about:
 			"Nothing new starts, everywhere or in one place; what runs goes on, unless it is frozen. Entries of the kernel's queue can still be claimed: `kernel` counts them.",
 		params: {
@@ -68,41 +64,35 @@ export const SCHEDULER_METHODS = {
 		},
 		result: "{scope, paused, frozen, kernel: {queued, dispatched}}",
 	}),
-	"scheduler.resume": method<
+	"scheduler.resume": operatorMethod<
 		Doc<{ scope: string; paused: boolean; breaker_closed: boolean; was_paused: boolean; still_paused: string[] }>
 	>()({
-		role: "operator",
 		about: "Ends a pause, and lets frozen runs go on; closes the open breaker of a repo or an agent.",
 		params: { ...scope, agent: maybe(label("this agent, which has an open breaker")) },
 		result: "{scope, paused, breaker_closed, was_paused, still_paused}; `still_paused`: the scopes that stay so",
 	}),
-	"scheduler.clear": method<Doc<{ cleared: number[] }>>()({
-		role: "operator",
+	"scheduler.clear": operatorMethod<Doc<{ cleared: number[] }>>()({
 		about: "Ends all jobs that are not running, or those of one item, with the reason `cleared`.",
 		params: { item: maybe(word("`source:id` of the item, or its id alone")) },
 		result: "{cleared}",
 	}),
-	"scheduler.gc": method<Doc<GcReport>>()({
-		role: "operator",
+	"scheduler.gc": operatorMethod<Doc<GcReport>>()({
 		about:
 			"Forgets jobs that ended long ago, that no active job refers to and whose merge is not open; `unmerged` of those kept wait for their merge.",
 		params: { days: maybe(whole("ended before so many days (7)", 0, 100_000)) },
 		result: "{deleted, kept, unmerged?}",
 	}),
-	"scheduler.down": method<Doc<{ stopping: boolean; running: number }>>()({
-		role: "operator",
+	"scheduler.down": operatorMethod<Doc<{ stopping: boolean; running: number }>>()({
 		about: "Stops the daemon: no new starts, a grace, then runs are left to their shims or stopped.",
 		params: { stop_runs: maybe(flag("stop them")), grace_ms: maybe(duration("how long to wait for runs to end by themselves")) },
 		result: "{stopping, running}",
 	}),
-	"scheduler.version": method<VersionDocument>()({
-		role: "viewer",
+	"scheduler.version": viewerMethod<VersionDocument>()({
 		about: "Who answers, since when, and as whom it sees you.",
 		params: {},
 		result: "{version, pid, protocol, home, started_at, port, http_problem, ready, by, role}",
 	}),
-	"scheduler.prune": method<Doc<PruneReport>>()({
-		role: "operator",
+	"scheduler.prune": operatorMethod<Doc<PruneReport>>()({
 		about:
 			"Removes worktrees of ended jobs. What is not committed is saved on a rescue ref first; what must stay is named with the reason.",
 		params: { dry_run: maybe(flag("only say what would be done")) },

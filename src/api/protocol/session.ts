@@ -1,17 +1,15 @@
 // The methods of a connection and of the dashboard page: who they are.
 
 import type { Doc } from "../documents.ts";
-import { choice, maybe, method, text } from "../fields.ts";
+import { choice, maybe, operatorMethod, text, viewerMethod } from "../fields.ts";
 
 export const SESSION_METHODS = {
-	"session.auth": method<Doc<{ role: string; by: string; job: number | null }>>()({
-		role: "viewer",
+	"session.auth": viewerMethod<Doc<{ role: string; by: string; job: number | null }>>()({
 		about: "On the socket: from now on this connection may do only what the token allows. Runs do it with SLUICE_TOKEN.",
 		params: { token: text("a viewer's, an operator's or a run's token", 1000) },
 		result: "{role, by, job}",
 	}),
-	"session.code": method<Doc<{ code: string; role: "operator" | "viewer"; expires_at: string; port: number | null }>>()({
-		role: "operator",
+	"session.code": operatorMethod<Doc<{ code: string; role: "operator" | "viewer"; expires_at: string; port: number | null }>>()({
 		about:
 			"A code that signs the dashboard page in once, within ten minutes: `http://127.0.0.1:<port>/#code=<code>` is the link. The page exchanges it at `POST /sign-in`.",
 		params: { role: maybe(choice("what the page may do (operator)", ["operator", "viewer"])) },
