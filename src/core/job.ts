@@ -106,6 +106,8 @@ export type MergeReport = {
 	target?: string;
 	/** The job runs again to repair it. */
 	follow_up?: boolean;
+	/** `base_dirty`: the base's checkout has uncommitted changes. Absent: another operation is under way there, or untracked files are in the way. */
+	cause?: "changes";
 	/** `pending`: the worktree holds work that is on no commit of its branch. The merge is not retried until a person asks for it. */
 	uncommitted?: boolean;
 	/** The folder where a person can repair it. */

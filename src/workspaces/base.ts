@@ -11,14 +11,15 @@ const SLOW_MS = 30 * 60_000;
 const LOCK_MS = 10_000;
 
 /** `path`: the checkout that has the branch, or null. `why`: the reason why the checkout must be left alone now, or null. */
-export async function baseBusy(git: Git, root: string, branch: string): Promise<{ path: string | null; why: string | null }> {
+type Busy = { path: string | null; why: string | null; cause?: "changes" };
+export async function baseBusy(git: Git, root: string, branch: string): Promise<Busy> {
 	const path = await checkoutOf(git, root, branch);
 	if (path === null || !existsSync(path)) return { path: null, why: null };
 	const own = await git.ask(path, ["rev-parse", "--absolute-git-dir"]);
 	const operation = UNDER_WAY.find((file) => existsSync(join(own, file)));
 	if (operation) return { path, why: `git is in the middle of something on ${branch} in ${path} (${operation})` };
 	const changes = await git.ask(path, ["status", "--porcelain", "-z", "--untracked-files=no"]);
-	if (changes !== "") return { path, why: `you have uncommitted changes on ${branch} in ${path}` };
+	if (changes !== "") return { path, why: `you have uncommitted changes on ${branch} in ${path}`, cause: "changes" };
 	return { path, why: null };
 }
 

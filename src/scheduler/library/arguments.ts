@@ -195,6 +195,7 @@ export const ARGUMENTS = {
 				commit: (value, field) => check.text(value, field, { max: 100, lines: "one" }),
 				target: (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }),
 				follow_up: check.flag,
+				cause: (value, field) => check.oneOf(value, ["changes"], field),
 				uncommitted: check.flag,
 				nothing: check.flag,
 				given_up: check.flag,

@@ -24,7 +24,7 @@ import { identityArgs } from "../removal.ts";
 export type MergeResult =
 	| { status: "merged"; commit: string; nothing?: true; message?: string }
 	| { status: "conflict" | "verify_failed"; files: string[]; message: string }
-	| { status: "base_dirty"; message: string; path?: string; files?: string[] }
+	| { status: "base_dirty"; message: string; path?: string; files?: string[]; cause?: "changes" }
 	| { status: "kept" | "requested"; message: string };
 
 const ROUNDS = 5;
@@ -62,7 +62,7 @@ export async function mergeDirect(
 			return { status: "merged", commit: base, ...(tip === record.base_commit ? { nothing: true as const } : {}) };
 		}
 		const busy = await baseBusy(git, repo.path, record.base_branch);
-		if (busy.why !== null) return dirty(busy.why, busy.path);
+		if (busy.why !== null) return dirty(busy.path, { ...busy, why: busy.why });
 		context.step?.("merge-begun", record.job);
 		const place = await mergePlace(context, repo, record, base);
 		const joined = await join(context, place, base, tip);
@@ -83,7 +83,7 @@ export async function mergeDirect(
 			delete record.moving;
 			writeRecord(context, record);
 			if (moved === "again") continue;
-			return dirty(moved.why, busy.path, moved.files);
+			return dirty(busy.path, moved);
 		}
 		context.step?.("merge-moved", record.job);
 		await settleMove(context, repo, record);
@@ -92,9 +92,10 @@ export async function mergeDirect(
 	throw new GitError(`${record.base_branch} moved ${ROUNDS} times while ${record.branch} was being merged`, null, "");
 }
 
-const dirty = (message: string, path: string | null, files: readonly string[] = []): MergeResult => ({
+const dirty = (path: string | null, { why: message, files = [], cause }: InTheWay): MergeResult => ({
 	status: "base_dirty",
 	message,
+	...(cause === undefined ? {} : { cause }),
 	...(path === null ? {} : { path }),
 	...(files.length === 0 ? {} : { files: files.slice(0, MOST_FILES) }),
 });
@@ -242,7 +243,7 @@ async function push(context: WorkspaceContext, repo: Repo, record: WorktreeRecor
 
 const someOf = (files: readonly string[]) => `${files.slice(0, NAMED_FILES).join(", ")}${files.length > NAMED_FILES ? " …" : ""}`;
 
-type InTheWay = { why: string; files?: string[] };
+type InTheWay = { why: string; files?: string[]; cause?: "changes" };
 
 /** Moves the local base. null: done; "again": another program moved the base; otherwise the reason why it cannot be moved now. */
 async function move(
@@ -253,8 +254,8 @@ async function move(
 	from: string,
 ): Promise<"again" | InTheWay | null> {
 	const { git } = context;
-	const { path, why } = await baseBusy(git, repo.path, record.base_branch);
-	if (why !== null) return { why };
+	const { path, why, ...busy } = await baseBusy(git, repo.path, record.base_branch);
+	if (why !== null) return { why, ...busy };
 	try {
 		if (path === null)
 			await git.ask(repo.path, ["update-ref", "-m", `sluice: merge job ${record.job}`, localRef(record.base_branch), to, from]);

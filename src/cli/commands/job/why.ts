@@ -171,8 +171,8 @@ function awaitedBy({ waiters = [], job }: Why, paint: Paint): string[] {
 function mergeAdvice(job: ShownJob): string {
 	const where = job.merge_report?.path ? printable(job.merge_report.path) : undefined;
 	if (job.merge_status === "base_dirty") {
-		const { message = "", files = [] } = job.merge_report ?? {};
-		const what = files.length > 0 ? "move or commit them" : message.startsWith("you have") ? "commit or stash them" : "finish it";
+		const { files = [], cause } = job.merge_report ?? {};
+		const what = files.length > 0 ? "move or commit them" : cause === "changes" ? "commit or stash them" : "finish it";
 		return `${what}: the merge goes on by itself; or give it up: sluice merge ${job.id} --drop`;
 	}
 	const then = `then: sluice merge ${job.id}; or give it up: sluice merge ${job.id} --drop`;
