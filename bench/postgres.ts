@@ -3,7 +3,7 @@
 // SLUICE_TEST_POSTGRES (a URL) names another server; its settings are then its own.
 
 import { Client, type QueryConfig } from "pg";
-import { type Server, startServer } from "../test/make/postgres-server.ts";
+import { type Server, startServer } from "../test/make/stores/postgres-server.ts";
 
 /** PostgreSQL's own defaults where the tests' server has others; history tables of gigabytes need the WAL to last between two checkpoints. */
 const SETTINGS = { shared_buffers: "'128MB'", max_wal_size: "'4GB'" };

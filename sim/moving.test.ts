@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SluiceError } from "../src/core/errors.ts";
 import { moveStore } from "../src/daemon/service/move-store.ts";
-import { type Server, startServer } from "../test/make/postgres-server.ts";
+import { type Server, startServer } from "../test/make/stores/postgres-server.ts";
 import { type Place, sqlitePlace } from "./engine/place.ts";
 import { runSeed } from "./run-seed.ts";
 import { planFor } from "./workload.ts";

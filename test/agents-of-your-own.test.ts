@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Client } from "../src/api/client.ts";
-import { TestHome, until } from "./make/daemon.ts";
+import { Player } from "./make/agents/player.ts";
+import { TestHome, until } from "./make/daemons/daemon.ts";
 import { makeFolder } from "./make/folder.ts";
-import { Player } from "./make/player.ts";
 
 const PAGE = readFileSync(new URL("../docs/agents.md", import.meta.url), "utf8");
 /** The YAML of an example, word for word. */

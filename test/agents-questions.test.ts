@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { deniedInRollout } from "../src/core/agents/adapters/codex-rollout.ts";
 import type { Expect } from "../src/core/agents/closing.ts";
-import { CAPTURES, capture, judged } from "./make/capture.ts";
+import { CAPTURES, capture, judged } from "./make/agents/capture.ts";
 
 const seen = (name: string, changed: boolean | null, expects: Expect = "any") =>
 	judged(capture(name), { circumstances: { changed, expect: expects } });

@@ -8,7 +8,7 @@ import { AGENT_NAMES } from "../src/core/agents/profile.ts";
 import { causeOfText, delayIn, momentIn } from "../src/core/agents/stream/causes.ts";
 import { NOTHING } from "../src/core/agents/stream/happening.ts";
 import { createRenderer } from "../src/core/agents/stream/render.ts";
-import { capture, captures, judged } from "./make/capture.ts";
+import { capture, captures, judged } from "./make/agents/capture.ts";
 
 /** scenario → outcome, exit kind, tokens, cost, and when it may go on. */
 const TABLE: Record<string, [outcome: string, exit: string, tokens: number, cost: number | null, when?: string]> = {

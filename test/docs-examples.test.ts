@@ -5,9 +5,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { TestHome } from "./make/daemon.ts";
+import { TestHome } from "./make/daemons/daemon.ts";
 import { makeFolder } from "./make/folder.ts";
-import { fits, openShell, readPage } from "./make/page.ts";
+import { fits, openShell, readPage } from "./make/pages/page.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const COMING_FROM = readdirSync(join(ROOT, "docs/coming-from")).filter((name) => name.endsWith(".md") && name !== "README.md");

@@ -10,7 +10,7 @@ import { type Harm, replay, type Told } from "../chaos/fleet/replay.ts";
 import { CAPS, drawWork, type Piece } from "../chaos/fleet/work.ts";
 import { strays } from "../chaos/processes.ts";
 import { randomOf } from "../chaos/work.ts";
-import { until } from "./make/daemon.ts";
+import { until } from "./make/daemons/daemon.ts";
 import { makeFolder } from "./make/folder.ts";
 
 const piece = (name: string, more: Partial<Piece> = {}): Piece => ({

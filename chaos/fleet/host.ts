@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connect } from "../../src/api/client.ts";
 import { socketOf } from "../../src/api/socket-path.ts";
-import { type Network, openTcpProxy } from "../../test/make/tcp-proxy.ts";
+import { type Network, openTcpProxy } from "../../test/make/stores/tcp-proxy.ts";
 import { type Daemon, isGone, kill, reach, startDaemon } from "../daemon.ts";
 import { family, type Stray } from "../processes.ts";
 

@@ -4,7 +4,7 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Server, startServer } from "../../test/make/postgres-server.ts";
+import { type Server, startServer } from "../../test/make/stores/postgres-server.ts";
 import { randomOf } from "../work.ts";
 import { Database } from "./database.ts";
 import { type Disturbance, disturb, drawPlans } from "./disturbances.ts";

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { type Server, startServer } from "../../test/make/postgres-server.ts";
-import { type Network, openTcpProxy } from "../../test/make/tcp-proxy.ts";
+import { type Server, startServer } from "../../test/make/stores/postgres-server.ts";
+import { type Network, openTcpProxy } from "../../test/make/stores/tcp-proxy.ts";
 import type { Fault } from "../operation.ts";
 
 export type Place = {

@@ -1,7 +1,7 @@
 // JSON-RPC's own rules: what is a request, a notification, a batch, an error, and which role may call what.
 
 import { describe, expect, test } from "vitest";
-import { openDesk } from "../../test/make/served.ts";
+import { openDesk } from "../../test/make/daemons/served.ts";
 import type { Caller } from "./context.ts";
 import { ROLES } from "./fields.ts";
 import { METHODS, type MethodName, type RpcResponse } from "./protocol.ts";

@@ -1,8 +1,8 @@
 // Documents: every field of a job, null for absent values, times in RFC 3339, secrets masked.
 
 import { describe, expect, test } from "vitest";
+import { openDesk } from "../../test/make/daemons/served.ts";
 import { NOON } from "../../test/make/fakes.ts";
-import { openDesk } from "../../test/make/served.ts";
 import { DOCUMENT_FIELDS } from "../core/job-fields.ts";
 import { INPUT_KEYS } from "../core/schema/job.ts";
 import { rfc3339 } from "./documents.ts";

@@ -1,8 +1,8 @@
 // job.wait with a run's token: the slot is lent from call to call, and taken back when the run no longer asks.
 
 import { expect, test } from "vitest";
-import { until } from "../../test/make/daemon.ts";
-import { type Desk, openDesk } from "../../test/make/served.ts";
+import { until } from "../../test/make/daemons/daemon.ts";
+import { type Desk, openDesk } from "../../test/make/daemons/served.ts";
 import type { Caller } from "./context.ts";
 
 const asRun = (job: number, token: number): Caller => ({ role: "run", by: `run:${job}.1`, channel: "socket", job, token });

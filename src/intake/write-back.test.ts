@@ -1,8 +1,8 @@
 // What is written to an item as its jobs progress: single jobs, several steps, retries, and after a restart.
 
 import { describe, expect, test } from "vitest";
+import { makeSourceSettings } from "../../test/make/agents/source.ts";
 import { MINUTE } from "../../test/make/fakes.ts";
-import { makeSourceSettings } from "../../test/make/source.ts";
 import { openStand, type StandOptions } from "../../test/make/stand.ts";
 import { SILENT } from "../contracts/log.ts";
 import type { Change, Source, SourceSettings } from "../contracts/source.ts";

@@ -3,8 +3,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { makeSourceSettings } from "../../test/make/agents/source.ts";
 import { makeFolder } from "../../test/make/folder.ts";
-import { makeSourceSettings } from "../../test/make/source.ts";
 import { localHost, systemClock } from "../host/local.ts";
 import { openSources } from "./index.ts";
 

@@ -1,9 +1,9 @@
 // Agents that end oddly: text and numbers that mean something else, or cannot be stored. None of it may cost the session, the charge or the account.
 
 import { describe, expect, test } from "vitest";
-import { capture } from "../../test/make/capture.ts";
+import { capture } from "../../test/make/agents/capture.ts";
+import { argvOf, held, play, promptOf, stand } from "../../test/make/agents/played.ts";
 import { MINUTE, NOON, SECOND } from "../../test/make/fakes.ts";
-import { argvOf, held, play, promptOf, stand } from "../../test/make/played.ts";
 
 const SESSION = "a46c1682-db6b-4112-a746-a09dcd5b4627";
 

@@ -1,8 +1,8 @@
 // What an agent is started with: the flags of its profile, its variables, its prompt.
 
 import { describe, expect, test } from "vitest";
+import { argvOf, envOf, play, promptOf, stand } from "../../test/make/agents/played.ts";
 import { MINUTE } from "../../test/make/fakes.ts";
-import { argvOf, envOf, play, promptOf, stand } from "../../test/make/played.ts";
 import { type Supervised, supervise } from "../../test/make/supervised.ts";
 import { opencodePermission } from "../core/agents/adapters/opencode-config.ts";
 import { usualCommands } from "../core/agents/permissions/allowing.ts";

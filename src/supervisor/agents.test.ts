@@ -3,10 +3,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { capture } from "../../test/make/capture.ts";
+import { capture } from "../../test/make/agents/capture.ts";
+import { argvOf, held, play, promptOf, resetsAt, stand } from "../../test/make/agents/played.ts";
 import { HOUR, MINUTE, NOON, SECOND } from "../../test/make/fakes.ts";
 import { makeFolder } from "../../test/make/folder.ts";
-import { argvOf, held, play, promptOf, resetsAt, stand } from "../../test/make/played.ts";
 import { supervise } from "../../test/make/supervised.ts";
 import { usualCommands } from "../core/agents/permissions/allowing.ts";
 

@@ -2,9 +2,9 @@
 
 import { utimesSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { capture } from "../../test/make/capture.ts";
+import { capture } from "../../test/make/agents/capture.ts";
+import { argvOf, stand } from "../../test/make/agents/played.ts";
 import { HOUR, SECOND } from "../../test/make/fakes.ts";
-import { argvOf, stand } from "../../test/make/played.ts";
 
 describe("a limit that an agent waits for", () => {
 	const log = (error: string) =>

@@ -1,7 +1,7 @@
 // Silence of agents: what counts as silence, how long a run may be silent, and what happens to the job then.
 
 import { describe, expect, test } from "vitest";
-import { capture } from "../../test/make/capture.ts";
+import { capture } from "../../test/make/agents/capture.ts";
 import { HOUR, MINUTE, SECOND } from "../../test/make/fakes.ts";
 import { supervise } from "../../test/make/supervised.ts";
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { capture } from "../../test/make/capture.ts";
+import { capture } from "../../test/make/agents/capture.ts";
 import { HOUR, MINUTE } from "../../test/make/fakes.ts";
 import { type Supervised, supervise } from "../../test/make/supervised.ts";
 

@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeF
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 
 const LINE = /^- \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (.*)$/;

@@ -1,11 +1,11 @@
 // 001 through `bd`, with a real daemon: convoys in hq that track the beads of rigs, what is no longer ready, prefixes, repos and branches that are not
-// there. `bd` is a stand-in that behaves as its source says (test/make/bd.ts).
+// there. `bd` is a stand-in that behaves as its source says (test/make/agents/bd.ts).
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Bead, changeBead, makeBd, makeTown, readBeads, type StandIn } from "../make/bd.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { type Bead, changeBead, makeBd, makeTown, readBeads, type StandIn } from "../make/agents/bd.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { makeRepository } from "../make/repository.ts";
 

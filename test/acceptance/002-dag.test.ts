@@ -6,7 +6,7 @@ import type { JobInput, Policy, Status } from "../../src/index.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../make/fakes.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openStand, type Stand } from "../make/stand.ts";
-import { makeEventsUnreadable, makeUnreadable, writeSpec } from "../make/store-file.ts";
+import { makeEventsUnreadable, makeUnreadable, writeSpec } from "../make/stores/store-file.ts";
 
 const open = (config: Record<string, unknown> = {}) => openStand({ preset: "dag", config: { repos: { app: {} }, ...config } });
 

@@ -8,8 +8,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { METHODS } from "../../src/api/protocol.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import { openScheduler } from "../../src/open.ts";
+import { Desk, openDesk, openDoors } from "../make/daemons/served.ts";
 import { makeFolder } from "../make/folder.ts";
-import { Desk, openDesk, openDoors } from "../make/served.ts";
 import { placeOf } from "../make/stand.ts";
 
 const CLIENT = join(dirname(fileURLToPath(import.meta.url)), "..", "python", "kernel-client.py");

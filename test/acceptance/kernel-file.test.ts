@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import { makeKernelFile } from "../make/kernel-file.ts";
-import { openDesk } from "../make/served.ts";
+import { openDesk } from "../make/daemons/served.ts";
+import { makeKernelFile } from "../make/stores/kernel-file.ts";
 
 const open = () => openDesk({ preset: "kernel" });
 

@@ -1,9 +1,9 @@
 // The walks through the five documents, once more, with every daemon's store on PostgreSQL: a database for all, a schema for each home.
 
 import { afterAll, beforeAll } from "vitest";
-import { placeHomes } from "../make/daemon.ts";
+import { placeHomes } from "../make/daemons/daemon.ts";
 import { isLong } from "../make/long.ts";
-import { type Server, startServer } from "../make/postgres-server.ts";
+import { type Server, startServer } from "../make/stores/postgres-server.ts";
 
 let server: Server;
 beforeAll(async () => {

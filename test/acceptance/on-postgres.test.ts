@@ -3,9 +3,9 @@
 import pg from "pg";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { isLong } from "../make/long.ts";
-import { type Server, startServer } from "../make/postgres-server.ts";
 import { placeStands } from "../make/stand.ts";
-import { changeBy } from "../make/store-file.ts";
+import { type Server, startServer } from "../make/stores/postgres-server.ts";
+import { changeBy } from "../make/stores/store-file.ts";
 
 let server: Server;
 let admin: pg.Client;

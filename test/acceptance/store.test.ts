@@ -9,7 +9,7 @@ import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../../src/sto
 import { HOUR, SECOND } from "../make/fakes.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openStand } from "../make/stand.ts";
-import { pragma, withDatabase } from "../make/store-file.ts";
+import { pragma, withDatabase } from "../make/stores/store-file.ts";
 
 /** The error that opening this file gives. */
 async function refusal(path: string): Promise<SluiceError> {

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AgentName } from "../../src/core/agents/profile.ts";
-import { until } from "../make/daemon.ts";
+import { until } from "../make/daemons/daemon.ts";
 import { tokensOf, usageFor } from "./charges.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { sum } from "./fake-api/turn.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import type { JobDocument } from "../../src/api/documents.ts";
 import type { Permission } from "../../src/core/agents/profile.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import type { Place } from "./place.ts";
 import { MODELS, PERMISSIONS, type Sandbox } from "./sandbox.ts";
 

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { until } from "../make/daemon.ts";
+import { until } from "../make/daemons/daemon.ts";
 import { tokensOf } from "./charges.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { Place } from "./place.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JobDocument } from "../../src/api/documents.ts";
 import { AGENT_NAMES, type AgentName } from "../../src/core/agents/profile.ts";
-import { until } from "../make/daemon.ts";
+import { until } from "../make/daemons/daemon.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { Place } from "./place.ts";
 import { newestOf, versionsOf } from "./programs.ts";

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { AGENT_NAMES } from "../../src/core/agents/profile.ts";
-import { until } from "../make/daemon.ts";
+import { until } from "../make/daemons/daemon.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { runDirectly } from "./direct.ts";
 import { Place } from "./place.ts";

@@ -2,8 +2,8 @@
 
 import { get, type IncomingMessage } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Desk } from "../make/served.ts";
-import { openDesk, openDoors, TOKENS } from "../make/served.ts";
+import type { Desk } from "../make/daemons/served.ts";
+import { openDesk, openDoors, TOKENS } from "../make/daemons/served.ts";
 
 type Event = { id: number; event: string; data: Record<string, unknown> };
 

@@ -5,9 +5,9 @@ import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { serve } from "../../src/api/server/serve.ts";
 import { systemClock } from "../../src/host/local.ts";
-import { until } from "../make/daemon.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { openDesk, openDoors, TOKENS } from "../make/daemons/served.ts";
 import { makeFolder } from "../make/folder.ts";
-import { openDesk, openDoors, TOKENS } from "../make/served.ts";
 
 type Reply = { status: number; headers: Record<string, string | string[] | undefined>; body: string };
 type Ask = { method?: string; path?: string; headers?: Record<string, string>; body?: string | Buffer; localAddress?: string };

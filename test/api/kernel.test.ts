@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { answerText } from "../../src/api/dispatch.ts";
+import { type Desk, openDesk } from "../make/daemons/served.ts";
 import { NOON } from "../make/fakes.ts";
-import { type Desk, openDesk } from "../make/served.ts";
 
 /** The answer's text, as it goes over the wire. */
 async function send(desk: Desk, method: string, params: string): Promise<string> {

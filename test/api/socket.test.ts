@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect, RpcError } from "../../src/api/client.ts";
 import { serve } from "../../src/api/server/serve.ts";
+import { openDesk, openDoors, TOKENS } from "../make/daemons/served.ts";
 import { makeFolder } from "../make/folder.ts";
-import { openDesk, openDoors, TOKENS } from "../make/served.ts";
 
 const VERSION = { jsonrpc: "2.0", id: 1, method: "scheduler.version" };
 

@@ -1,9 +1,9 @@
 // Every action on a batch in a real browser, with a thousand jobs and a job with a thousand reasons.
 
 import { expect, test } from "vitest";
-import { column, enter, TestBrowser, toast } from "../make/browser.ts";
-import { until } from "../make/daemon.ts";
-import { openSite } from "../make/site.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { openSite } from "../make/daemons/site.ts";
+import { column, enter, TestBrowser, toast } from "../make/pages/browser.ts";
 
 const browser = new TestBrowser();
 

@@ -1,11 +1,11 @@
 // Every action on a job in a real browser; what it did is asked of the daemon.
 
 import { expect, test } from "vitest";
-import { card, column, enter, TestBrowser, toast } from "../make/browser.ts";
-import { until } from "../make/daemon.ts";
-import { Player } from "../make/player.ts";
+import { Player } from "../make/agents/player.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { openSite } from "../make/daemons/site.ts";
+import { card, column, enter, TestBrowser, toast } from "../make/pages/browser.ts";
 import { makeRepository, Repository } from "../make/repository.ts";
-import { openSite } from "../make/site.ts";
 
 const browser = new TestBrowser();
 const CONFIG = "max_concurrent: 2\nlanes: {code: {max: 2}, docs: {}}\naccounts: {work: {}}\n";

@@ -1,10 +1,10 @@
 // Pauses at every scope, caps, accounts, budgets and holds in a real browser; what each action did is asked of the daemon.
 
 import { expect, test } from "vitest";
-import { enter, TestBrowser, toast } from "../make/browser.ts";
-import { until } from "../make/daemon.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { openSite } from "../make/daemons/site.ts";
+import { enter, TestBrowser, toast } from "../make/pages/browser.ts";
 import { makeRepository } from "../make/repository.ts";
-import { openSite } from "../make/site.ts";
 
 const browser = new TestBrowser();
 

@@ -1,10 +1,10 @@
 // The dashboard with keys alone.
 
 import { expect, test } from "vitest";
-import { card, enter, TestBrowser, toast } from "../make/browser.ts";
-import { until } from "../make/daemon.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { openSite } from "../make/daemons/site.ts";
+import { card, enter, TestBrowser, toast } from "../make/pages/browser.ts";
 import { makeRepository } from "../make/repository.ts";
-import { openSite } from "../make/site.ts";
 
 const browser = new TestBrowser();
 const CONFIG = "max_concurrent: 2\nlanes: {code: {max: 2}, docs: {}}\naccounts: {work: {}}\n";

@@ -1,9 +1,9 @@
 // The dashboard in a real browser: coming in, jobs that appear by themselves, connections that are cut, logs, hostile texts.
 
 import { describe, expect, test } from "vitest";
-import { card, column, enter, openProxy, TestBrowser, toast, watch } from "../make/browser.ts";
-import { until } from "../make/daemon.ts";
-import { openSite } from "../make/site.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { openSite } from "../make/daemons/site.ts";
+import { card, column, enter, openProxy, TestBrowser, toast, watch } from "../make/pages/browser.ts";
 
 const browser = new TestBrowser();
 

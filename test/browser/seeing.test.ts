@@ -1,10 +1,10 @@
 // What each view tells of real jobs: costs, reasons, the critical path, what is expected, an agent's log.
 
 import { expect, test } from "vitest";
-import { column, enter, TestBrowser } from "../make/browser.ts";
-import { until } from "../make/daemon.ts";
-import { openNight } from "../make/night.ts";
-import { openSite } from "../make/site.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { openSite } from "../make/daemons/site.ts";
+import { column, enter, TestBrowser } from "../make/pages/browser.ts";
+import { openNight } from "../make/pages/night.ts";
 
 const browser = new TestBrowser();
 

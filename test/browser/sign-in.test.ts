@@ -5,10 +5,10 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { card, column, TestBrowser, toast, watch } from "../make/browser.ts";
-import { TestHome, until } from "../make/daemon.ts";
-import { LOOKS, look } from "../make/look.ts";
-import { startOther } from "../make/second-user.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { startOther } from "../make/daemons/second-user.ts";
+import { card, column, TestBrowser, toast, watch } from "../make/pages/browser.ts";
+import { LOOKS, look } from "../make/pages/look.ts";
 
 const browser = new TestBrowser();
 

@@ -3,13 +3,13 @@
 
 import type { Page } from "playwright-core";
 import { test } from "vitest";
-import { enter, TestBrowser, toast } from "../make/browser.ts";
-import { until } from "../make/daemon.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { openSite } from "../make/daemons/site.ts";
 import { isLong } from "../make/long.ts";
-import { LOOKS, look, PICTURES } from "../make/look.ts";
-import { openNight } from "../make/night.ts";
+import { enter, TestBrowser, toast } from "../make/pages/browser.ts";
+import { LOOKS, look, PICTURES } from "../make/pages/look.ts";
+import { openNight } from "../make/pages/night.ts";
 import { makeRepository } from "../make/repository.ts";
-import { openSite } from "../make/site.ts";
 
 const browser = new TestBrowser();
 

@@ -6,8 +6,8 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync,
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { TestHome, until } from "../make/daemon.ts";
-import { mountSmallDisk } from "../make/mounted.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { mountSmallDisk } from "../make/daemons/mounted.ts";
 
 const HOUR = 3_600_000;
 

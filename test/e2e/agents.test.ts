@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { usualCommands } from "../../src/core/agents/permissions/allowing.ts";
-import { CAPTURES, capture } from "../make/capture.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { CAPTURES, capture } from "../make/agents/capture.ts";
+import { Player } from "../make/agents/player.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
-import { Player } from "../make/player.ts";
 import { makeRepository } from "../make/repository.ts";
 
 const CONFIG = `

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type Client, connect } from "../../src/api/client.ts";
 import { startDaemon } from "../../src/cli/auto-start.ts";
-import { TestHome, until } from "../make/daemon.ts";
-import { makeProgram } from "../make/program.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { makeProgram } from "../make/daemons/program.ts";
 
 const env = (more: Record<string, string> = {}) => ({ PATH: process.env.PATH ?? "", SLUICE_PORT: "0", ...more });
 let program: string | undefined;

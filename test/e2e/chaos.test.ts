@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { playRound } from "../../chaos/round.ts";
-import { makeProgram } from "../make/program.ts";
+import { makeProgram } from "../make/daemons/program.ts";
 
 test.each([
 	{ seed: 7, step: "launched:3" },

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { COMMANDS } from "../../src/cli/catalogue.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 
 /** A message and perhaps a hint, and never a stack. */
 const ONE_MESSAGE = /^sluice: [^\n]+\n(?: {8}[^\n]+\n)?$/;

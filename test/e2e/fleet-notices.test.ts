@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { until } from "../make/daemon.ts";
-import { hosts } from "../make/host.ts";
-import { type Server, startServer } from "../make/postgres-server.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { hosts } from "../make/daemons/host.ts";
+import { type Server, startServer } from "../make/stores/postgres-server.ts";
 
 let server: Server;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 
 const QUICK = "poll_interval: 100ms\nretry: {max: 3, base_ms: 10, on: [lost]}\nstop: {grace_int: 100ms, grace_term: 300ms}\n";

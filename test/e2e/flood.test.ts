@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { get, request } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { TestHome, until } from "../make/daemon.ts";
-import { startOther } from "../make/second-user.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { startOther } from "../make/daemons/second-user.ts";
 
 /** Opens connections, sends half of a request on each, and opens a new one for each that is closed. Says how many were opened and how many were closed. */
 const HALVES = `

@@ -3,7 +3,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 
 const CONFIG = "max_concurrent: 8\nlanes: {default: {}, code: {}}\n";

@@ -4,7 +4,7 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 
 async function running(client: Client): Promise<number> {
 	await client.call("job.add", { command: ["/bin/sh", "-c", "trap '' TERM; echo started; while :; do sleep 0.1; done"], cwd: "/" });

@@ -4,13 +4,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { until } from "../make/daemon.ts";
+import { Player } from "../make/agents/player.ts";
+import { until } from "../make/daemons/daemon.ts";
+import { hosts, type TestHost } from "../make/daemons/host.ts";
 import { makeFolder } from "../make/folder.ts";
-import { hosts, type TestHost } from "../make/host.ts";
 import { isLong } from "../make/long.ts";
-import { Player } from "../make/player.ts";
-import { type Server, startServer } from "../make/postgres-server.ts";
 import { makeRepository } from "../make/repository.ts";
+import { type Server, startServer } from "../make/stores/postgres-server.ts";
 
 const add = async (client: Client, job: Record<string, unknown>): Promise<number> => {
 	const { job: added } = (await client.call("job.add", job)) as { job: { id: number } };
@@ -225,7 +225,7 @@ describe("an agent that asked on another host", () => {
 });
 
 test("a home of its own keeps nothing of this", async () => {
-	const { TestHome } = await import("../make/daemon.ts");
+	const { TestHome } = await import("../make/daemons/daemon.ts");
 	const home = new TestHome();
 	home.make();
 	const { client } = await home.up();

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 
 const SLUICE = [process.execPath, TestHome.command()];
 const OVER = ["succeeded", "failed", "cancelled", "awaiting_human"];

@@ -4,7 +4,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 
 const KEY = "sk-ant-not-a-real-key-0123456789";

@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TestHome } from "../make/daemon.ts";
+import { TestHome } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 
 const MANIFEST = `batch: docs

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
-import { TestHome } from "../make/daemon.ts";
+import { TestHome } from "../make/daemons/daemon.ts";
 
 const SLUICE = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
 

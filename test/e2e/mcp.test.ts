@@ -9,9 +9,9 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { METHODS, type MethodName } from "../../src/api/protocol.ts";
 import { INPUT_KEYS } from "../../src/core/schema/job.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { makeProgram } from "../make/daemons/program.ts";
 import { makeFolder } from "../make/folder.ts";
-import { makeProgram } from "../make/program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** The built command: what it serves with is loaded from dist/. */
@@ -322,7 +322,7 @@ test("a run schedules a helper and a follow-up of its own, waits, reads the log;
 	// Children wait for their parents here, which `when: now` overrules: else the wait would be refused. The run lends the only slot.
 	home.make("parents: { gate: success }\nmax_concurrent: 1\n");
 	const { client } = await home.up();
-	const agent = makeProgram("test/make/mcp-agent.ts");
+	const agent = makeProgram("test/make/daemons/mcp-agent.ts");
 	await client.call("job.add", { name: "agent", command: [process.execPath, agent, SLUICE], cwd: home.path });
 	await until(async () => (await client.call("job.wait", { ids: ["agent"] })).done);
 	const { text } = await client.call("job.logs", { id: "agent" });

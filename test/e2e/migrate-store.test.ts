@@ -6,10 +6,10 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openScheduler } from "../../src/open.ts";
-import { TestHome, until } from "../make/daemon.ts";
-import { dumpDatabase, dumpFile } from "../make/dumped.ts";
-import { type Server, startServer } from "../make/postgres-server.ts";
-import { withDatabase } from "../make/store-file.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { dumpDatabase, dumpFile } from "../make/stores/dumped.ts";
+import { type Server, startServer } from "../make/stores/postgres-server.ts";
+import { withDatabase } from "../make/stores/store-file.ts";
 
 let server: Server;
 beforeAll(async () => {

@@ -3,8 +3,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CAPTURES } from "../make/capture.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { CAPTURES } from "../make/agents/capture.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 
 /** As a script calls it. */

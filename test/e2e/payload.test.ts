@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 
 const SLUICE = join(fileURLToPath(new URL("../..", import.meta.url)), "bin/sluice.js");
 const PAYLOAD = '{"message_id":1234567890123456789,"10":1,"9":2,"share":1.0,"nul":"\\u0000"}';

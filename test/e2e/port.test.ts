@@ -2,7 +2,7 @@
 
 import { createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { TestHome } from "../make/daemon.ts";
+import { TestHome } from "../make/daemons/daemon.ts";
 
 /** A port that another program has. */
 async function takenPort(): Promise<number> {

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { CAPTURES } from "../make/capture.ts";
-import { TestHome, until } from "../make/daemon.ts";
-import { Player } from "../make/player.ts";
+import { CAPTURES } from "../make/agents/capture.ts";
+import { Player } from "../make/agents/player.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeRepository } from "../make/repository.ts";
 
 async function stage(player: Player, more = "") {

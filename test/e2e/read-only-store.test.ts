@@ -4,9 +4,9 @@ import { spawn } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TestHome } from "../make/daemon.ts";
+import { TestHome } from "../make/daemons/daemon.ts";
+import { mountSmallDisk } from "../make/daemons/mounted.ts";
 import { makeFolder } from "../make/folder.ts";
-import { mountSmallDisk } from "../make/mounted.ts";
 
 const isRoot = process.getuid?.() === 0;
 const OTHER = 54_321;

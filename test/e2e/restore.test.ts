@@ -4,12 +4,12 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync,
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { TestHost } from "../make/daemons/host.ts";
 import { makeFolder } from "../make/folder.ts";
-import { TestHost } from "../make/host.ts";
 import { isLong } from "../make/long.ts";
-import { startServer } from "../make/postgres-server.ts";
-import { pragma, withDatabase } from "../make/store-file.ts";
+import { startServer } from "../make/stores/postgres-server.ts";
+import { pragma, withDatabase } from "../make/stores/store-file.ts";
 
 const CONFIG = "stop: {grace_int: 100ms, grace_term: 300ms}\n";
 const add = async (client: Client, job: Record<string, unknown>): Promise<number> =>

@@ -13,7 +13,7 @@ import { type ErrorBody, isMethod, METHODS, type MethodName } from "../../src/ap
 import { methodsThat, runMay } from "../../src/api/run-methods.ts";
 import type { Field } from "../../src/core/schema/field.ts";
 import { methodOf } from "../../src/mcp/tools.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { makeRepository } from "../make/repository.ts";
 

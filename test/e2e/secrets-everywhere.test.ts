@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { METHODS, type MethodName } from "../../src/api/protocol.ts";
 import { SECRET_NAMES } from "../../src/api/secrets.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { makeRepository } from "../make/repository.ts";
 

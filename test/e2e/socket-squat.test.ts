@@ -3,9 +3,9 @@
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { asSecondUser, CAN_ACT_AS_ANOTHER, listenAsSecondUser, SECOND_USER } from "../make/daemons/second-user.ts";
 import { makeFolder } from "../make/folder.ts";
-import { asSecondUser, CAN_ACT_AS_ANOTHER, listenAsSecondUser, SECOND_USER } from "../make/second-user.ts";
 
 const SECOND = CAN_ACT_AS_ANOTHER ? "" : " (needs root, to act as a second user)";
 

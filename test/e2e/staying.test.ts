@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { connect } from "../../src/api/client.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
 
 const add = async (client: Client, home: TestHome, script: string, more: Record<string, unknown> = {}): Promise<number> => {
 	const result = await client.call("job.add", { command: ["/bin/sh", "-c", script], cwd: home.path, ...more });

@@ -18,10 +18,10 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { connect } from "../../src/api/client.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { mountSmallDisk } from "../make/daemons/mounted.ts";
 import { makeFolder } from "../make/folder.ts";
-import { mountSmallDisk } from "../make/mounted.ts";
-import { withDatabase } from "../make/store-file.ts";
+import { withDatabase } from "../make/stores/store-file.ts";
 
 const file = (home: TestHome, end = "") => join(home.path, `sluice.db${end}`);
 

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TestHome } from "../make/daemon.ts";
+import { TestHome } from "../make/daemons/daemon.ts";
 
 const BERLIN = { TZ: "Europe/Berlin" };
 const clockIn = (zone: string, at: string) =>

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { CLONE_STEPS, WORK_STEPS } from "../../src/workspaces/context.ts";
-import { TestHome, until } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemons/daemon.ts";
+import { hosts } from "../make/daemons/host.ts";
 import { makeFolder } from "../make/folder.ts";
-import { hosts } from "../make/host.ts";
 import { some } from "../make/long.ts";
 import { makeRepository, Repository } from "../make/repository.ts";
 

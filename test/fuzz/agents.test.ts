@@ -9,7 +9,7 @@ import { OUTCOMES } from "../../src/core/agents/stream/happening.ts";
 import { createLines, MAX_LINE } from "../../src/core/agents/stream/lines.ts";
 import { createReader } from "../../src/core/agents/stream/reading.ts";
 import { createRenderer } from "../../src/core/agents/stream/render.ts";
-import { type Capture, captures, judged } from "../make/capture.ts";
+import { type Capture, captures, judged } from "../make/agents/capture.ts";
 
 const ALL = captures();
 const scenario = fc.constantFrom(...ALL);

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Judgement } from "../../src/core/agents/judge.ts";
 import { NOTHING, type Outcome } from "../../src/core/agents/stream/happening.ts";
-import { type Capture, captures, judged } from "../make/capture.ts";
+import { type Capture, captures, judged } from "../make/agents/capture.ts";
 
 type Mutation = (lines: readonly string[], of: Capture) => string;
 type Event = Record<string, unknown>;

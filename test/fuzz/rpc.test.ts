@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { METHODS, RPC_CODES } from "../../src/api/protocol.ts";
 import { localHost } from "../../src/host/local.ts";
-import { type Desk, openDesk, openDoors } from "../make/served.ts";
+import { type Desk, openDesk, openDoors } from "../make/daemons/served.ts";
 import { JSON_TEXTS, PROMPTS, STREAMS, YAML_TEXTS } from "../shapes/shapes.ts";
 
 const NAMES = Object.keys(METHODS);

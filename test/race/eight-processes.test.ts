@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type EventRow, openScheduler, type Scheduler } from "../../src/index.ts";
 import { SCHEMA_VERSION } from "../../src/stores/migrations/index.ts";
-import { Child } from "../make/child.ts";
+import { Child } from "../make/daemons/child.ts";
 import { makeFolder } from "../make/folder.ts";
-import { pragma } from "../make/store-file.ts";
+import { pragma } from "../make/stores/store-file.ts";
 
 const PROCESSES = 8;
 const JOBS = 10_000;

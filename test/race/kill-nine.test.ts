@@ -3,9 +3,9 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openScheduler } from "../../src/index.ts";
-import { Child } from "../make/child.ts";
+import { Child } from "../make/daemons/child.ts";
 import { makeFolder } from "../make/folder.ts";
-import { pragma } from "../make/store-file.ts";
+import { pragma } from "../make/stores/store-file.ts";
 
 /** Lets the adder run until it has acknowledged so many jobs, kills it, and gives their numbers. */
 async function addUntilKilled(path: string, burst: number, enough: number): Promise<number[]> {

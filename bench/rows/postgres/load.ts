@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import type { Client } from "pg";
 import type { Scheduler } from "../../../src/index.ts";
-import { openTcpProxy } from "../../../test/make/tcp-proxy.ts";
+import { openTcpProxy } from "../../../test/make/stores/tcp-proxy.ts";
 import { payload } from "../../engine.ts";
 import { addAll, claimExactly, completeAll, openFleet } from "../../fleet.ts";
 import { connect, inDatabase, query } from "../../postgres.ts";

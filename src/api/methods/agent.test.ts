@@ -1,8 +1,8 @@
 // The methods of agents, as a caller sees them.
 
 import { describe, expect, test } from "vitest";
-import { capture } from "../../../test/make/capture.ts";
-import { openDesk } from "../../../test/make/served.ts";
+import { capture } from "../../../test/make/agents/capture.ts";
+import { openDesk } from "../../../test/make/daemons/served.ts";
 import { localHost } from "../../host/local.ts";
 
 describe("agents", () => {

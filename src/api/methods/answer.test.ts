@@ -1,7 +1,7 @@
 // Answers that grant: what may be granted, by whom, and what is kept of it.
 
 import { describe, expect, test } from "vitest";
-import { openDesk } from "../../../test/make/served.ts";
+import { openDesk } from "../../../test/make/daemons/served.ts";
 
 async function asking(agent: string, more: Record<string, unknown> = {}, denied: string[] = ["Bash: npm test", "Write: a.txt"]) {
 	const desk = await openDesk();

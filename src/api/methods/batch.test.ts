@@ -1,7 +1,7 @@
 // Acting on all jobs of a batch, as a caller sees it.
 
 import { expect, test } from "vitest";
-import { openDesk } from "../../../test/make/served.ts";
+import { openDesk } from "../../../test/make/daemons/served.ts";
 
 test("cancel ends all waiting jobs, including successors, and asks running ones to stop; retry puts all of them back", async () => {
 	const desk = await openDesk({ config: { max_concurrent: 1 } });

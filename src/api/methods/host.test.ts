@@ -1,7 +1,7 @@
 // The methods of hosts, as a caller sees them.
 
 import { expect, test } from "vitest";
-import { openDesk } from "../../../test/make/served.ts";
+import { openDesk } from "../../../test/make/daemons/served.ts";
 
 test("drain and undrain record the person and the reason", async () => {
 	const desk = await openDesk();

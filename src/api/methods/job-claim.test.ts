@@ -1,7 +1,7 @@
 // Outside workers over RPC: they claim payload jobs, keep and complete them.
 
 import { describe, expect, test } from "vitest";
-import { openDesk } from "../../../test/make/served.ts";
+import { openDesk } from "../../../test/make/daemons/served.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

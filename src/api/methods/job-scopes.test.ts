@@ -1,7 +1,7 @@
 // Jobs by scope: waiting for a batch or a lane, unknown names, the number of recent failures.
 
 import { expect, test } from "vitest";
-import { openDesk } from "../../../test/make/served.ts";
+import { openDesk } from "../../../test/make/daemons/served.ts";
 
 test("job.wait for a batch, a lane, everything", async () => {
 	const desk = await openDesk({ config: { lanes: { default: {}, code: {} } } });

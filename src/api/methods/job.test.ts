@@ -1,8 +1,8 @@
 // The methods of jobs, as a caller sees them.
 
 import { describe, expect, test } from "vitest";
+import { openDesk } from "../../../test/make/daemons/served.ts";
 import { NOON } from "../../../test/make/fakes.ts";
-import { openDesk } from "../../../test/make/served.ts";
 import type { JobDocument } from "../documents.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

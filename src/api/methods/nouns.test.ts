@@ -1,8 +1,8 @@
 // The methods of the queue, of the nouns and of the configuration, as a caller sees them.
 
 import { describe, expect, test } from "vitest";
+import { openDesk } from "../../../test/make/daemons/served.ts";
 import { MINUTE, NOON } from "../../../test/make/fakes.ts";
-import { openDesk } from "../../../test/make/served.ts";
 
 const at = (ms: number) => new Date(ms).toISOString();
 

@@ -3,8 +3,8 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { type Desk, openDesk } from "../../../test/make/daemons/served.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { type Desk, openDesk } from "../../../test/make/served.ts";
 import type { JobInput } from "../../core/job.ts";
 import type { Caller } from "../context.ts";
 

@@ -1,7 +1,7 @@
 // run.verdict and run.result: only a run reports for itself, and only while it lives.
 
 import { expect, test } from "vitest";
-import { openDesk } from "../../../test/make/served.ts";
+import { openDesk } from "../../../test/make/daemons/served.ts";
 import type { Caller } from "../context.ts";
 
 test("a run reports about itself; an operator and a viewer cannot", async () => {

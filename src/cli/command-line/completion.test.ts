@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { job, openCommandLine } from "../../../test/make/command-line.ts";
+import { job, openCommandLine } from "../../../test/make/daemons/command-line.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { COMMANDS } from "../catalogue.ts";
 import { bash, fish, zsh } from "./completion.ts";

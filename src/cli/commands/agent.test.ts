@@ -3,8 +3,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { capture } from "../../../test/make/capture.ts";
-import { openCommandLine, Refusal } from "../../../test/make/command-line.ts";
+import { capture } from "../../../test/make/agents/capture.ts";
+import { openCommandLine, Refusal } from "../../../test/make/daemons/command-line.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { CLAUDE } from "../../core/agents/adapters/claude.ts";
 

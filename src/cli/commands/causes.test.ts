@@ -1,7 +1,7 @@
 // What is printed for jobs that wait or have failed: the cause, by its name, and what to do next.
 
 import { describe, expect, test } from "vitest";
-import { ago, job, openCommandLine, QUEUED } from "../../../test/make/command-line.ts";
+import { ago, job, openCommandLine, QUEUED } from "../../../test/make/daemons/command-line.ts";
 
 describe("the cause", () => {
 	test("why of a blocked job points to the job that failed, however far back", async () => {

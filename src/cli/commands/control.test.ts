@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ago, openCommandLine, Refusal, STATUS } from "../../../test/make/command-line.ts";
+import { ago, openCommandLine, Refusal, STATUS } from "../../../test/make/daemons/command-line.ts";
 import { SPEAKS } from "../../api/client.ts";
 import { PROTOCOL } from "../../api/protocol.ts";
 

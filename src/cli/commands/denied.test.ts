@@ -1,7 +1,7 @@
 // What an agent was not allowed to do, and the question in its last words: in list, show, why and status.
 
 import { expect, test } from "vitest";
-import { ago, job, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+import { ago, job, openCommandLine, STATUS } from "../../../test/make/daemons/command-line.ts";
 
 const DENIED = { agent: "claude", denied: ["Bash: python3 -m pytest", "WebFetch: https://x.test"] };
 const DONE = { ...DENIED, status: "succeeded" as const, ended_at: "2026-01-05T12:00:00.000Z", closing_question: "Shall I push it?" };

@@ -1,7 +1,7 @@
 // sluice doctor --store: checks a database before it is used.
 
 import { expect, test } from "vitest";
-import { openCommandLine, Refusal } from "../../../test/make/command-line.ts";
+import { openCommandLine, Refusal } from "../../../test/make/daemons/command-line.ts";
 import type { DaemonCode } from "../io.ts";
 
 test("checks from here, also while a daemon runs; anything but a database's address is refused", async () => {

@@ -1,7 +1,7 @@
 // Recent failures in the commands that people try first.
 
 import { expect, test } from "vitest";
-import { ago, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+import { ago, openCommandLine, STATUS } from "../../../test/make/daemons/command-line.ts";
 
 test("status and list show recent failures, also when no job waits", async () => {
 	const recent_failures = { since: ago(86_400_000), failed: 3, blocked_by_dependency: 1 };

@@ -1,7 +1,7 @@
 // A job that looks like the next to start but is held back: how status and list show it.
 
 import { expect, test } from "vitest";
-import { job, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+import { job, openCommandLine, STATUS } from "../../../test/make/daemons/command-line.ts";
 
 test("status counts ready jobs that are held, and names the cause", async () => {
 	const held = (jobs: number, subject: string, detail: string) => ({ kind: "paused", subject, detail, jobs });

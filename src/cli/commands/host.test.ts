@@ -1,7 +1,7 @@
 // sluice host: what it sends to the daemon, and what it prints.
 
 import { expect, test } from "vitest";
-import { ago, job, openCommandLine } from "../../../test/make/command-line.ts";
+import { ago, job, openCommandLine } from "../../../test/make/daemons/command-line.ts";
 
 const HOST = {
 	name: "mill",

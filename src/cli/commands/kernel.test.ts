@@ -1,10 +1,10 @@
 // sluice kernel …, and the kernel's queue in list, status, why and pause: with a real scheduler behind the daemon's methods.
 
 import { describe, expect, test } from "vitest";
-import { openCommandLine } from "../../../test/make/command-line.ts";
+import { openCommandLine } from "../../../test/make/daemons/command-line.ts";
+import { openDesk, openDoors } from "../../../test/make/daemons/served.ts";
 import { NOON } from "../../../test/make/fakes.ts";
-import { makeKernelFile } from "../../../test/make/kernel-file.ts";
-import { openDesk, openDoors } from "../../../test/make/served.ts";
+import { makeKernelFile } from "../../../test/make/stores/kernel-file.ts";
 import { connect } from "../../api/client.ts";
 import type { DaemonConnection } from "../io.ts";
 

@@ -1,7 +1,7 @@
 // Commands that only read: what they print for the daemon's answers.
 
 import { describe, expect, test } from "vitest";
-import { ago, Gone, job, NOW, openCommandLine, Refusal, STATUS } from "../../../test/make/command-line.ts";
+import { ago, Gone, job, NOW, openCommandLine, Refusal, STATUS } from "../../../test/make/daemons/command-line.ts";
 
 describe("looking", () => {
 	test("status", async () => {

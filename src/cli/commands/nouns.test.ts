@@ -1,7 +1,7 @@
 // Lanes, accounts, budgets and the rest: what the commands send and print.
 
 import { describe, expect, test } from "vitest";
-import { ago, job, NOW, openCommandLine } from "../../../test/make/command-line.ts";
+import { ago, job, NOW, openCommandLine } from "../../../test/make/daemons/command-line.ts";
 
 describe("nouns and upkeep", () => {
 	test.each([

@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openCommandLine, Refusal } from "../../../test/make/command-line.ts";
+import { openCommandLine, Refusal } from "../../../test/make/daemons/command-line.ts";
 
 const INSIDE = { env: { SLUICE_TOKEN: "t", SLUICE_JOB_ID: "7", SLUICE_RUN_ID: "7.2" }, insideOf: () => 7 };
 const ANSWERS = {

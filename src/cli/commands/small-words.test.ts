@@ -1,7 +1,7 @@
 // Small phrases about jobs, each of which was wrong once.
 
 import { expect, test } from "vitest";
-import { ago, job, NOW, openCommandLine, SETTINGS } from "../../../test/make/command-line.ts";
+import { ago, job, NOW, openCommandLine, SETTINGS } from "../../../test/make/daemons/command-line.ts";
 
 const ahead = (ms: number) => new Date(NOW + ms).toISOString();
 const PRIORITY = { total: 0, terms: [] };

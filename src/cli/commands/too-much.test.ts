@@ -1,7 +1,7 @@
 // More than fits: a job with a very long command, and more jobs than are shown.
 
 import { expect, test } from "vitest";
-import { job, openCommandLine } from "../../../test/make/command-line.ts";
+import { job, openCommandLine } from "../../../test/make/daemons/command-line.ts";
 
 const LONG = ["echo", "x".repeat(100_000)];
 

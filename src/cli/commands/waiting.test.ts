@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { job, openCommandLine, QUEUED } from "../../../test/make/command-line.ts";
+import { job, openCommandLine, QUEUED } from "../../../test/make/daemons/command-line.ts";
 
 const waited = (id: number, status: string, exit_code: number | null = null) => ({ id, name: null, status, exit_code, exit_kind: null });
 

@@ -1,7 +1,7 @@
 // Values of a job's fields in a list or a block.
 
 import { expect, test } from "vitest";
-import { openCommandLine } from "../../../test/make/command-line.ts";
+import { openCommandLine } from "../../../test/make/daemons/command-line.ts";
 import { fieldWords } from "./cells.ts";
 
 test.each([

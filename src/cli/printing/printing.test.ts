@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { NOW } from "../../../test/make/command-line.ts";
+import { NOW } from "../../../test/make/daemons/command-line.ts";
 import { durationOf, durationWords, relative, shortDuration, timeOf, withLocalTimes } from "../times.ts";
 import { createPrinter } from "./print.ts";
 import { printable, splitKeys, tame } from "./sequences.ts";

@@ -1,7 +1,7 @@
 // The live screen: what is drawn, and what keys do.
 
 import { describe, expect, test } from "vitest";
-import { ago, job, NOW, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+import { ago, job, NOW, openCommandLine, STATUS } from "../../../test/make/daemons/command-line.ts";
 import type { StatusDocument } from "../../api/documents/status.ts";
 import type { ShownJob } from "./job-lines.ts";
 import { paintWith } from "./print.ts";

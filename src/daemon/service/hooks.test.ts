@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { until } from "../../../test/make/daemon.ts";
+import { until } from "../../../test/make/daemons/daemon.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { type Log, SILENT } from "../../contracts/log.ts";
 import { localHost } from "../../host/local.ts";

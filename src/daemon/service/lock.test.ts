@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { chmodSync, existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { makeProgram } from "../../../test/make/daemons/program.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { makeProgram } from "../../../test/make/program.ts";
 import { readRecord, takeLock } from "./lock.ts";
 
 let holder = "";

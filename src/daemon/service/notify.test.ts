@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { until } from "../../../test/make/daemon.ts";
+import { until } from "../../../test/make/daemons/daemon.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { openStand } from "../../../test/make/stand.ts";
 import { SILENT } from "../../contracts/log.ts";

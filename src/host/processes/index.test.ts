@@ -4,8 +4,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { makeLaunched } from "../../../test/make/daemons/launched.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { makeLaunched } from "../../../test/make/launched.ts";
 import { until } from "../../../test/make/until.ts";
 
 const exited = (code: number, signal: string | null = null) => ({ state: "exited", code, signal, launch_failed: null });

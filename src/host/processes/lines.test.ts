@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { until } from "../../../test/make/daemon.ts";
+import { until } from "../../../test/make/daemons/daemon.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { openFifo } from "./fifo.ts";
 import { splitLines } from "./lines.ts";

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { makeLaunched } from "../../../test/make/daemons/launched.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { makeLaunched } from "../../../test/make/launched.ts";
 import { until } from "../../../test/make/until.ts";
 import { procTable } from "./proc.ts";
 

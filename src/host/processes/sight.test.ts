@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { makeLaunched } from "../../../test/make/launched.ts";
+import { makeLaunched } from "../../../test/make/daemons/launched.ts";
 import { until } from "../../../test/make/until.ts";
 import { procTable } from "./proc.ts";
 import { signalRun } from "./sight.ts";

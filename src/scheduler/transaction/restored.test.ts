@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { withDatabase } from "../../../test/make/store-file.ts";
+import { withDatabase } from "../../../test/make/stores/store-file.ts";
 import type { EventRow, Scheduler } from "../../contracts/scheduler.ts";
 import { openScheduler } from "../../open.ts";
 import { TABLES } from "../../stores/moving/tables.ts";

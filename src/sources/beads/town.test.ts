@@ -2,8 +2,8 @@
 
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type Bead, changeBead, makeBd, makeTown } from "../../../test/make/bd.ts";
-import { makeSourceSettings } from "../../../test/make/source.ts";
+import { type Bead, changeBead, makeBd, makeTown } from "../../../test/make/agents/bd.ts";
+import { makeSourceSettings } from "../../../test/make/agents/source.ts";
 import { localHost, systemClock } from "../../host/local.ts";
 import { openSources } from "../index.ts";
 

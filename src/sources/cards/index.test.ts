@@ -14,8 +14,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { makeSourceSettings } from "../../../test/make/agents/source.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { makeSourceSettings } from "../../../test/make/source.ts";
 import { localHost } from "../../host/local.ts";
 import { cardCodeOf } from "./card.ts";
 import { type CardParts, openCards } from "./index.ts";

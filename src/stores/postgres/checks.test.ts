@@ -2,7 +2,7 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Server, startServer } from "../../../test/make/postgres-server.ts";
+import { type Server, startServer } from "../../../test/make/stores/postgres-server.ts";
 import { localHost, systemClock } from "../../host/local.ts";
 import { SCHEMA_VERSION } from "../migrations/index.ts";
 import { checkDatabase } from "./checks.ts";

@@ -1,9 +1,9 @@
 // What is done without the lock: guesses, looks, questions that went out before they were asked.
 
 import { describe, expect, test } from "vitest";
-import { dumpDatabase } from "../../../test/make/dumped.ts";
 import { makeJob } from "../../../test/make/job.ts";
-import { admin, insist, newSchema, opened, put, recordOf, urlOf, withServer, write } from "../../../test/make/postgres-stores.ts";
+import { dumpDatabase } from "../../../test/make/stores/dumped.ts";
+import { admin, insist, newSchema, opened, put, recordOf, urlOf, withServer, write } from "../../../test/make/stores/postgres-stores.ts";
 import { until } from "../../../test/make/until.ts";
 import { makeRow } from "../../../test/store-conformance.ts";
 import { type Changes, noChanges, StaleTransaction, type Store } from "../../contracts/store.ts";

@@ -1,7 +1,7 @@
 // Events by the page. What is read of them is in the contract of stores (store.test.ts has pages of one and of two); here is where they stand.
 
 import { expect, test } from "vitest";
-import { admin, insist, newSchema, opened, urlOf, withServer } from "../../../test/make/postgres-stores.ts";
+import { admin, insist, newSchema, opened, urlOf, withServer } from "../../../test/make/stores/postgres-stores.ts";
 import { noChanges, type Replies, type Store, type StoreRead } from "../../contracts/store.ts";
 import type { EventRow } from "../../core/event.ts";
 import { paged } from "./pages.ts";

@@ -2,7 +2,7 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { type Server, startServer } from "../../../test/make/postgres-server.ts";
+import { type Server, startServer } from "../../../test/make/stores/postgres-server.ts";
 import { openScheduler } from "../../open.ts";
 import { sessionOf } from "./session.ts";
 

@@ -2,10 +2,10 @@
 
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { dumpDatabase, dumpFile } from "../../../test/make/dumped.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { openPooler, type Pooler } from "../../../test/make/pooler.ts";
-import { type Server, startServer } from "../../../test/make/postgres-server.ts";
+import { dumpDatabase, dumpFile } from "../../../test/make/stores/dumped.ts";
+import { openPooler, type Pooler } from "../../../test/make/stores/pooler.ts";
+import { type Server, startServer } from "../../../test/make/stores/postgres-server.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
 import { moveStore } from "../../daemon/service/move-store.ts";
 import { systemClock } from "../../host/local.ts";

@@ -14,8 +14,8 @@ import {
 	urlOf,
 	withServer,
 	write,
-} from "../../../test/make/postgres-stores.ts";
-import { openTcpProxy } from "../../../test/make/tcp-proxy.ts";
+} from "../../../test/make/stores/postgres-stores.ts";
+import { openTcpProxy } from "../../../test/make/stores/tcp-proxy.ts";
 import { until } from "../../../test/make/until.ts";
 import { type Place, storeConformance } from "../../../test/store-conformance.ts";
 import { noChanges, StaleTransaction, type Store } from "../../contracts/store.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeJob } from "../../../test/make/job.ts";
-import { admin, insist, newSchema, opened, urlOf, withServer, write } from "../../../test/make/postgres-stores.ts";
+import { admin, insist, newSchema, opened, urlOf, withServer, write } from "../../../test/make/stores/postgres-stores.ts";
 import { until } from "../../../test/make/until.ts";
 import { makeRow } from "../../../test/store-conformance.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { AgentName } from "../../../src/core/agents/profile.ts";
 import { windowEnd } from "../../../src/core/time/window.ts";
-import { until } from "../../make/daemon.ts";
+import { until } from "../../make/daemons/daemon.ts";
 import { usageFor } from "../charges.ts";
 import { MARGIN_MS, POOL } from "../daemon.ts";
 import { bodiesOf, isNewest, openStand, type Tried, times } from "./stand.ts";

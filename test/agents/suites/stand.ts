@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
 import type { AgentName } from "../../../src/core/agents/profile.ts";
-import { until } from "../../make/daemon.ts";
+import { until } from "../../make/daemons/daemon.ts";
 import { makeRepository, type Repository } from "../../make/repository.ts";
 import { costOf, tokensOf } from "../charges.ts";
 import { AgentDaemon } from "../daemon.ts";

@@ -2,7 +2,7 @@
 
 import { existsSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { until } from "../../make/daemon.ts";
+import { until } from "../../make/daemons/daemon.ts";
 import { usageFor } from "../charges.ts";
 import { beginToolCall, isNewest, isProgram, openStand, processesWith, type Tried } from "./stand.ts";
 

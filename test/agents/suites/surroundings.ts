@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import type { AgentName } from "../../../src/core/agents/profile.ts";
 import { runProgram } from "../../../src/host/program.ts";
-import { until } from "../../make/daemon.ts";
+import { until } from "../../make/daemons/daemon.ts";
 import { usageFor } from "../charges.ts";
 import { MODELS } from "../sandbox.ts";
 import { bodiesOf, isNewest, openStand, REPO, type Stand, type Tried } from "./stand.ts";

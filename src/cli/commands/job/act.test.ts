@@ -1,7 +1,7 @@
 // Commands that act: what they send, print and exit with; and how errors look.
 
 import { describe, expect, test } from "vitest";
-import { type Answers, Gone, job, openCommandLine, Refusal } from "../../../../test/make/command-line.ts";
+import { type Answers, Gone, job, openCommandLine, Refusal } from "../../../../test/make/daemons/command-line.ts";
 
 describe("acting", () => {
 	const ACTS: Answers = Object.fromEntries(

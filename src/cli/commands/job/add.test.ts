@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { job, openCommandLine, QUEUED, SETTINGS } from "../../../../test/make/command-line.ts";
+import { job, openCommandLine, QUEUED, SETTINGS } from "../../../../test/make/daemons/command-line.ts";
 import { makeRepository } from "../../../../test/make/repository.ts";
 
 describe("add", () => {

@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openCommandLine, Refusal, SETTINGS } from "../../../../test/make/command-line.ts";
+import { openCommandLine, Refusal, SETTINGS } from "../../../../test/make/daemons/command-line.ts";
 
 describe("apply", () => {
 	const YAML = `batch: docs

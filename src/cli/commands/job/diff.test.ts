@@ -1,7 +1,7 @@
 // What diff prints: tamed on a terminal, as it is for another program.
 
 import { expect, test } from "vitest";
-import { openCommandLine } from "../../../../test/make/command-line.ts";
+import { openCommandLine } from "../../../../test/make/daemons/command-line.ts";
 
 const PATCH = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\u001b]0;title\u0007\u001b[2J\n+new\u001b[31m red\u001b[0m\rover\u0008\n";
 

@@ -1,7 +1,7 @@
 // sluice list besides its rows: ended jobs that need a person.
 
 import { expect, test } from "vitest";
-import { job, openCommandLine } from "../../../../test/make/command-line.ts";
+import { job, openCommandLine } from "../../../../test/make/daemons/command-line.ts";
 
 test("list names jobs whose merge needs a person, also when there are no rows", async () => {
 	const unmerged = [1, 2, 3, 4, 5, 6, 7].map((id) =>

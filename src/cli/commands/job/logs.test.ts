@@ -1,7 +1,7 @@
 // What logs prints: sanitised or raw, page by page, attempt by attempt.
 
 import { expect, test } from "vitest";
-import { job, openCommandLine } from "../../../../test/make/command-line.ts";
+import { job, openCommandLine } from "../../../../test/make/daemons/command-line.ts";
 
 test("logs: sanitised for people, raw on request, page by page", async () => {
 	const text = "a\u001b[31mred\u001b[0m\u001b[2J\u0007\n";

@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { CONFIG, FIELDS } from "../../../../test/fuzz/job-fields.ts";
-import { job, openCommandLine } from "../../../../test/make/command-line.ts";
-import { openDesk } from "../../../../test/make/served.ts";
+import { job, openCommandLine } from "../../../../test/make/daemons/command-line.ts";
+import { openDesk } from "../../../../test/make/daemons/served.ts";
 import { INPUT_KEYS } from "../../../core/schema/job.ts";
 
 test("show and list have what a waiting job comes after, needs, makes, locks, is pinned to, waits for and has waited for", async () => {

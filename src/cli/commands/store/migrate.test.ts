@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { openCommandLine } from "../../../../test/make/command-line.ts";
+import { openCommandLine } from "../../../../test/make/daemons/command-line.ts";
 import type { MoveRequest } from "../../../api/daemon-module.ts";
 import type { DaemonCode } from "../../io.ts";
 

@@ -1,7 +1,7 @@
 // Configured rules for an agent's output: which rule applies, what it captures, and what is refused.
 
 import { describe, expect, test } from "vitest";
-import { capture, THEN } from "../../../../test/make/capture.ts";
+import { capture, THEN } from "../../../../test/make/agents/capture.ts";
 import type { Format } from "../profile.ts";
 import { NOTHING } from "../stream/happening.ts";
 import { createReader } from "../stream/reading.ts";

@@ -1,7 +1,7 @@
 // Output that adapters do not know: counted, reported with the version, and never retried blindly.
 
 import { describe, expect, test } from "vitest";
-import { type Capture, capture, captures, judged } from "../../../../test/make/capture.ts";
+import { type Capture, capture, captures, judged } from "../../../../test/make/agents/capture.ts";
 import { isOlder, numberOf } from "../version.ts";
 
 const CLAUDE = { name: "claude", version: null, tested: "2.1.326" };

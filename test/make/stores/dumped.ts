@@ -1,8 +1,8 @@
 // All rows of a store, for comparing two of them.
 
 import pg from "pg";
-import { TABLES } from "../../src/stores/moving/tables.ts";
-import { settle } from "../../src/stores/postgres/settle.ts";
+import { TABLES } from "../../../src/stores/moving/tables.ts";
+import { settle } from "../../../src/stores/postgres/settle.ts";
 import { withDatabase } from "./store-file.ts";
 
 export type Dump = Record<string, unknown[][]>;

@@ -4,11 +4,11 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Launch, Processes } from "../../src/contracts/processes.ts";
-import type { Sighting } from "../../src/core/runs/sighting.ts";
-import { openProcesses } from "../../src/host/processes/index.ts";
-import { makeFolder } from "./folder.ts";
-import { until } from "./until.ts";
+import type { Launch, Processes } from "../../../src/contracts/processes.ts";
+import type { Sighting } from "../../../src/core/runs/sighting.ts";
+import { openProcesses } from "../../../src/host/processes/index.ts";
+import { makeFolder } from "../folder.ts";
+import { until } from "../until.ts";
 
 export type Launched = {
 	home: string;

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import chromium from "@sparticuz/chromium";
 import { type Browser, type BrowserContextOptions, chromium as driver, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, vi } from "vitest";
-import type { Site } from "./site.ts";
+import type { Site } from "../daemons/site.ts";
 
 export class TestBrowser {
 	private browser: Browser | undefined;

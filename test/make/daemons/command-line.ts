@@ -3,10 +3,10 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { connect } from "../../src/api/client.ts";
-import type { CliEnvironment, DaemonConnection } from "../../src/cli/io.ts";
-import { program } from "../../src/cli/program.ts";
-import { makeFolder } from "./folder.ts";
+import { connect } from "../../../src/api/client.ts";
+import type { CliEnvironment, DaemonConnection } from "../../../src/cli/io.ts";
+import { program } from "../../../src/cli/program.ts";
+import { makeFolder } from "../folder.ts";
 
 export type Answers = Record<string, Record<string, unknown> | ((params: Record<string, unknown>) => Record<string, unknown>)>;
 type Asked = { method: string; params: Record<string, unknown> };

@@ -3,12 +3,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type About, type Judgement, judge } from "../../src/core/agents/judge.ts";
-import type { Format } from "../../src/core/agents/profile.ts";
-import { NOTHING, type Used } from "../../src/core/agents/stream/happening.ts";
-import { createReader } from "../../src/core/agents/stream/reading.ts";
+import { type About, type Judgement, judge } from "../../../src/core/agents/judge.ts";
+import type { Format } from "../../../src/core/agents/profile.ts";
+import { NOTHING, type Used } from "../../../src/core/agents/stream/happening.ts";
+import { createReader } from "../../../src/core/agents/stream/reading.ts";
 
-export const CAPTURES = fileURLToPath(new URL("../fixtures/agents", import.meta.url));
+export const CAPTURES = fileURLToPath(new URL("../../fixtures/agents", import.meta.url));
 /** When most of them were made. */
 export const THEN = Date.parse("2026-11-15T19:30:00Z");
 

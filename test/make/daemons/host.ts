@@ -2,9 +2,9 @@
 
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import type { Client } from "../../src/api/client.ts";
+import type { Client } from "../../../src/api/client.ts";
+import { makeFolder } from "../folder.ts";
 import { TestHome } from "./daemon.ts";
-import { makeFolder } from "./folder.ts";
 import { makeProgram } from "./program.ts";
 
 let program: string | undefined;
@@ -18,7 +18,7 @@ export class TestHost extends TestHome {
 	}
 
 	override spawn(env: Record<string, string> = {}) {
-		program ??= makeProgram("test/make/host-daemon.ts");
+		program ??= makeProgram("test/make/daemons/host-daemon.ts");
 		const child = spawn(process.execPath, [program, this.path, this.store, this.name], {
 			env: { PATH: process.env.PATH ?? "", HOME: this.path, ...env },
 			stdio: ["ignore", "ignore", "pipe"],

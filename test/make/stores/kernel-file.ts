@@ -1,8 +1,8 @@
 // A kernel.db as its own program leaves it: schema 2, and schema 3 with the queue's table word for word.
 
 import { join } from "node:path";
-import { openDatabase } from "../../src/stores/sqlite/driver.ts";
-import { makeFolder } from "./folder.ts";
+import { openDatabase } from "../../../src/stores/sqlite/driver.ts";
+import { makeFolder } from "../folder.ts";
 
 const SCHEMA_2 = `
 CREATE TABLE agent_processes (

@@ -5,11 +5,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type Client, connect } from "../../src/api/client.ts";
-import { socketOf } from "../../src/api/socket-path.ts";
-import { makeFolder } from "./folder.ts";
+import { type Client, connect } from "../../../src/api/client.ts";
+import { socketOf } from "../../../src/api/socket-path.ts";
+import { makeFolder } from "../folder.ts";
+import { until } from "../until.ts";
 import { makeProgram } from "./program.ts";
-import { until } from "./until.ts";
 
 export { until };
 

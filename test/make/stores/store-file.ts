@@ -1,6 +1,6 @@
 // A look into a store, and damage to it, behind the scheduler's back: through a connection of its own.
 
-import { type Database, openDatabase } from "../../src/stores/sqlite/driver.ts";
+import { type Database, openDatabase } from "../../../src/stores/sqlite/driver.ts";
 
 export function withDatabase<T>(path: string, use: (database: Database) => T): T {
 	const database = openDatabase(path);

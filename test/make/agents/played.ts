@@ -1,8 +1,8 @@
 // Agents of a supervised stand: what was recorded of the real programs, played by its pretended processes.
 
 import { readFileSync } from "node:fs";
+import { type Supervised, type SupervisedOptions, supervise } from "../supervised.ts";
 import { capture } from "./capture.ts";
-import { type Supervised, type SupervisedOptions, supervise } from "./supervised.ts";
 
 const ACCOUNTS = { accounts: { work: {} }, lanes: { default: { accounts: ["work"] } } };
 export const stand = (more: SupervisedOptions = {}) => supervise({ config: ACCOUNTS, ...more });

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-const BUILT = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "dist", "test", "race");
+const BUILT = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..", "dist", "test", "race");
 
 export class Child {
 	readonly process: ChildProcess;

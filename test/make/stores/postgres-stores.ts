@@ -2,10 +2,10 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
-import { type Changes, noChanges, StaleTransaction, type Store } from "../../src/contracts/store.ts";
-import { localHost, systemClock } from "../../src/host/local.ts";
-import type { PostgresOptions } from "../../src/stores/postgres/options.ts";
-import { openPostgres } from "../../src/stores/postgres/store.ts";
+import { type Changes, noChanges, StaleTransaction, type Store } from "../../../src/contracts/store.ts";
+import { localHost, systemClock } from "../../../src/host/local.ts";
+import type { PostgresOptions } from "../../../src/stores/postgres/options.ts";
+import { openPostgres } from "../../../src/stores/postgres/store.ts";
 import { type Server, startServer } from "./postgres-server.ts";
 
 let server: Server;

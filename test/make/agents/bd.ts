@@ -8,7 +8,7 @@
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "./folder.ts";
+import { makeFolder } from "../folder.ts";
 
 export type Bead = Record<string, unknown> & { id: string };
 

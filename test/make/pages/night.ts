@@ -1,8 +1,8 @@
 // A night in the middle: agents that have cost something, one that writes, failures, questions, a graph that waits, limits and holds. For what shows it all.
 
-import { Player } from "./player.ts";
-import { makeRepository } from "./repository.ts";
-import { openSite, type Site } from "./site.ts";
+import { Player } from "../agents/player.ts";
+import { openSite, type Site } from "../daemons/site.ts";
+import { makeRepository } from "../repository.ts";
 
 export type Night = Site & {
 	/** Jobs by name. */

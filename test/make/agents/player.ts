@@ -2,8 +2,8 @@
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../folder.ts";
 import { capture } from "./capture.ts";
-import { makeFolder } from "./folder.ts";
 
 /** Lines of shell that run before what it writes, or after it. */
 export type Part = { stdout?: string; stderr?: string; code?: number; before?: string; after?: string };
