@@ -56,6 +56,21 @@ describe("where dispatch_breaker is a number", () => {
 		expect(await breakers(t)).toEqual([]);
 	});
 
+	test.each(["completed", "lost", "cancelled", "drained", "preempted"] as const)(
+		"a run that was launched before the failures and ends as %s after them does not end their row",
+		async (kind) => {
+			const t = await openStand(options);
+			const [early, ...jobs] = await Promise.all([1, 2, 3, 4].map(() => t.add(inShop())));
+			await t.start();
+			await t.sluice.started(t.run(early!));
+			await t.end(jobs[0]!, "launch_failed", { message: "no worktree" });
+			await t.end(jobs[1]!, "launch_failed", { message: "no worktree" });
+			await t.end(early!, kind, {});
+			await t.end(jobs[2]!, "launch_failed", { message: "no worktree" });
+			expect(await breakers(t)).toMatchObject([{ scope: "repo:shop" }]);
+		},
+	);
+
 	test("it neither fills nor breaks the row of failures that others share", async () => {
 		const t = await openStand(options);
 		const jobs = await Promise.all([1, 2, 3, 4].map(() => t.add(inShop())));

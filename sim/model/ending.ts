@@ -92,10 +92,7 @@ export function endRun(state: State, job: ModelJob, told: Partial<RunEnd> & { ex
 	delete job.closing_question;
 	if (kind === "completed" && ending.closing_question !== undefined) job.closing_question = ending.closing_question;
 	const excused = onAccount(state, job, run, run.intent ?? told.exit_kind, ending, seen);
-	if (RAN.includes(ending.exit_kind)) {
-		job.dispatch_failures = 0;
-		launchWorked(state, job);
-	}
+	if (RAN.includes(ending.exit_kind)) noteLaunch(state, job, run);
 	if (ending.session !== undefined) {
 		job.session = ending.session;
 		if (run.account !== undefined) job.prefer = run.account;

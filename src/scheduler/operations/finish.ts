@@ -73,7 +73,8 @@ export function* finish(tx: Tx, told: RunEnd, decided?: Next): Op<Ended> {
 	let refunded = false;
 	if (exit_kind === "launch_failed" && ending.fault === "job") probeUndecided(tx, job);
 	else if (exit_kind === "launch_failed") refunded = yield* launchFailed(tx, job, ending.message ?? "launch failed");
-	else if (run.launched || !["lost", "cancelled", "drained", "preempted", "launch_failed"].includes(ending.exit_kind))
+	// A launch that was reported counts from then on: launches that failed since then say more about the environment than the end of this run.
+	else if (!run.launched && !["lost", "cancelled", "drained", "preempted", "launch_failed"].includes(ending.exit_kind))
 		markLaunched(tx, job);
 	else probeUndecided(tx, job);
 	if (exit_kind === "rate_limited") limitAccount(tx, run.account ?? "default", ending);
