@@ -63,9 +63,13 @@ export type CommandSpec = {
 
 export type VerbSpec = Omit<CommandSpec, "name" | "load">;
 
-/** The commands of a noun, all done by one file: `lane set` is the verb `set` of `lane`. */
+/** Commands that have a file each, by name. */
+export const named = (specs: Readonly<Record<string, Omit<CommandSpec, "name">>>): readonly CommandSpec[] =>
+	Object.entries(specs).map(([name, spec]) => ({ ...spec, name }));
+
+/** The commands of a noun, all done by one file: `lane set` is the verb `set` of `lane`. Commands of one word have an empty noun. */
 export const commandsOf = (noun: string, load: CommandSpec["load"], verbs: Readonly<Record<string, VerbSpec>>): readonly CommandSpec[] =>
-	Object.entries(verbs).map(([verb, spec]) => ({ ...spec, name: `${noun} ${verb}`, load }));
+	Object.entries(verbs).map(([verb, spec]) => ({ ...spec, name: `${noun} ${verb}`.trim(), load }));
 
 export type Value = true | string | number | readonly string[];
 

@@ -1,13 +1,11 @@
 // Descriptions of the commands by which a run reports about itself.
 
-import { type CommandSpec, text } from "../command.ts";
+import { commandsOf, text } from "../command.ts";
 
-const load = () => import("../commands/run.ts");
 const INSIDE = "Only inside a run, which is known by SLUICE_TOKEN or by the calling process. Agents find the same as tools of sluice mcp.";
 
-export const RUN: readonly CommandSpec[] = [
-	{
-		name: "verdict",
+export const RUN = commandsOf("", () => import("../commands/run.ts"), {
+	verdict: {
 		help: "From inside a run: say how its work went, whatever exit code it will have.",
 		more: [
 			"fail: the run fails with TEXT, and its work is not merged. No retry policy tries it again.",
@@ -32,10 +30,8 @@ export const RUN: readonly CommandSpec[] = [
 			["sluice verdict ask 'Which database: staging or production?'", "the job waits for sluice answer"],
 			["sluice verdict ok", "takes back what was said before"],
 		],
-		load,
 	},
-	{
-		name: "result",
+	result: {
 		help: "From inside a run: report JSON to the jobs after it, who find it as {{after.NAME.result}} in their prompts.",
 		more: ["At most 64 KiB. The last one counts; sluice show ID --json has it as `result`, also when the job has ended.", INSIDE],
 		args: [{ name: "JSON", help: "The result; - reads it from stdin.", take: "optional" }],
@@ -44,6 +40,5 @@ export const RUN: readonly CommandSpec[] = [
 			[`sluice result '{"files": ["a.ts"], "risk": "low"}'`, "an object"],
 			["sluice result --file report.json", "from a file"],
 		],
-		load,
 	},
-];
+});

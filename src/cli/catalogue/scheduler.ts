@@ -1,11 +1,10 @@
 // Descriptions of the commands for the whole queue and its daemon.
 
-import { type CommandSpec, flag, list, number, text } from "../command.ts";
+import { flag, list, named, number, text } from "../command.ts";
 import { REASON, SCOPE, SCOPE_NAMES } from "../command-line/shared-options.ts";
 
-export const SCHEDULER: readonly CommandSpec[] = [
-	{
-		name: "status",
+export const SCHEDULER = named({
+	status: {
 		help: "The queue, caps, holds and hosts at a glance.",
 		options: [flag("watch", "Keep running and refresh when something changes.")],
 		examples: [
@@ -14,8 +13,7 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/scheduler/status.ts"),
 	},
-	{
-		name: "forecast",
+	forecast: {
 		help: "When jobs and batches are likely to start and end, and which cap decides it.",
 		more: [
 			"Plays the queue forward with how long past runs took, and tells by when half and by when nine of ten such plays were done. It takes each run to end well.",
@@ -34,15 +32,13 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/scheduler/forecast.ts"),
 	},
-	{
-		name: "top",
+	top: {
 		help: "A live screen of all that runs and waits.",
 		more: ["Keys: j k or arrows select · w why · c cancel · p pause or resume · q quit."],
 		examples: [["sluice top", "watch, and act"]],
 		load: () => import("../commands/scheduler/top.ts"),
 	},
-	{
-		name: "up",
+	up: {
 		help: "Start the daemon here, in the foreground.",
 		more: [
 			"Other commands start it by themselves, in the background, when they need it.",
@@ -83,8 +79,7 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/scheduler/up.ts"),
 	},
-	{
-		name: "down",
+	down: {
 		help: "Stop the daemon. What runs goes on, and is found again by the next one.",
 		options: [flag("stop-runs", "Stop what runs, too; it is run again later, and no retry is burned.")],
 		examples: [
@@ -93,16 +88,14 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/scheduler/down.ts"),
 	},
-	{
-		name: "run",
+	run: {
 		help: "One dispatch pass by hand, or its plan.",
 		more: ["It does not wait for the next cycle; caps, the batch size, locks and holds count as ever."],
 		options: [flag("dry-run", "Start nothing: what would start, what is skipped, which bound holds.")],
 		examples: [["sluice run --dry-run", "what would start now"]],
 		load: () => import("../commands/scheduler/run.ts"),
 	},
-	{
-		name: "pause",
+	pause: {
 		help: "Start nothing new: at all, or in one scope.",
 		more: ["What runs goes on. Entries of the kernel's queue are not paused: workers of your own claim them."],
 		options: [
@@ -118,8 +111,7 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/scheduler/pause.ts"),
 	},
-	{
-		name: "resume",
+	resume: {
 		help: "End a pause; frozen runs go on; an open breaker is closed.",
 		more: ["The breaker of an agent or a repo opens when several launches in a row fail, and closes by itself with a probe that works."],
 		options: [...SCOPE, text("agent", "NAME", "Close the breaker of this agent.")],
@@ -131,8 +123,7 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/scheduler/pause.ts"),
 	},
-	{
-		name: "clear",
+	clear: {
 		help: "End all jobs that do not run, or one item's.",
 		options: [text("item", "ID", "Only the jobs of this item."), flag("yes", "Do not ask.", { short: "y" })],
 		examples: [
@@ -141,26 +132,23 @@ export const SCHEDULER: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/scheduler/clear.ts"),
 	},
-	{
-		name: "gc",
+	gc: {
 		help: "Delete ended jobs with their runs and logs.",
 		more: ["Never one that a job which has not ended still refers to, nor one whose merge is open."],
 		options: [number("days", "N", "Delete jobs that ended more than N days ago. Default: 7.")],
 		examples: [["sluice gc --days 30", "keep a month"]],
 		load: () => import("../commands/scheduler/upkeep.ts"),
 	},
-	{
-		name: "prune",
+	prune: {
 		help: "Remove worktrees of ended jobs; unsaved work goes to a rescue ref first.",
 		more: ["Worktrees of merged jobs go by themselves. What stays is named, with the reason."],
 		options: [flag("dry-run", "Only say what would be done.")],
 		examples: [["sluice prune --dry-run", "look first"]],
 		load: () => import("../commands/scheduler/upkeep.ts"),
 	},
-	{
-		name: "version",
+	version: {
 		help: "The version of this program, and of the daemon that runs.",
 		examples: [["sluice version", ""]],
 		load: () => import("../commands/scheduler/version.ts"),
 	},
-];
+});

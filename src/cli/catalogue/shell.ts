@@ -1,10 +1,9 @@
 // Descriptions of the commands for completion in a shell.
 
-import type { CommandSpec } from "../command.ts";
+import { named } from "../command.ts";
 
-export const SHELL: readonly CommandSpec[] = [
-	{
-		name: "completion",
+export const SHELL = named({
+	completion: {
 		help: "Completion for your shell, ids included.",
 		args: [{ name: "SHELL", help: "bash, zsh or fish.", take: "one", completes: ["bash", "zsh", "fish"] }],
 		examples: [
@@ -14,12 +13,11 @@ export const SHELL: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/shell/completion.ts"),
 	},
-	{
-		name: "__complete",
+	__complete: {
 		help: "Words for completion.",
 		args: [{ name: "KIND", help: "job, lane or host.", take: "one" }],
 		examples: [["sluice __complete job", ""]],
 		hidden: true,
 		load: () => import("../commands/shell/complete.ts"),
 	},
-];
+});

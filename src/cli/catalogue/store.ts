@@ -1,24 +1,21 @@
 // Descriptions of the commands for what the store holds: export, back-up, move.
 
-import { type CommandSpec, flag } from "../command.ts";
+import { flag, named } from "../command.ts";
 
-export const STORE: readonly CommandSpec[] = [
-	{
-		name: "export",
+export const STORE = named({
+	export: {
 		help: "All jobs and their events, as JSON lines.",
 		examples: [["sluice export > jobs.jsonl", "each line has a `type`: job or event"]],
 		load: () => import("../commands/store/export.ts"),
 	},
-	{
-		name: "backup",
+	backup: {
 		help: "Write the queue as it is now into a file, also while the daemon works.",
 		more: ["A SQLite database that can be put in the place of the home's sluice.db: see Operating. A queue in PostgreSQL has pg_dump."],
 		args: [{ name: "FILE", help: "A new file.", take: "one", completes: "file" }],
 		examples: [["sluice backup ~/sluice-monday.db", "jobs, events and numbers; not logs and worktrees"]],
 		load: () => import("../commands/store/backup.ts"),
 	},
-	{
-		name: "migrate-store",
+	"migrate-store": {
 		help: "Move everything from one store to another: SQLite to PostgreSQL, or back.",
 		more: [
 			"A store is a home, a SQLite file, or postgres://user@host/database. Jobs that wait or have ended, their events, numbers, runs and settings",
@@ -40,4 +37,4 @@ export const STORE: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/store/migrate.ts"),
 	},
-];
+});

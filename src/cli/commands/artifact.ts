@@ -2,16 +2,12 @@
 
 import type { ArtifactDocument } from "../../api/protocol/artifact.ts";
 import { byVerb } from "../command.ts";
-import { nothing, oneMethod } from "../one-method.ts";
+import { asTyped, nothing, oneMethod } from "../one-method.ts";
 import { field, type ListColumn, printList, time } from "../printing/list.ts";
 import { printable } from "../printing/sequences.ts";
 
 const setMarker = (method: "artifact.set" | "artifact.mark") =>
-	oneMethod(
-		method,
-		(call) => ({ artifact: call.arg("ARTIFACT"), absent: call.flag("absent") || undefined }),
-		({ artifact, present }) => `${artifact} is ${present ? "there" : "not there"}`,
-	);
+	oneMethod(method, asTyped, ({ artifact, present }) => `${artifact} is ${present ? "there" : "not there"}`);
 
 export const run = byVerb({
 	list: oneMethod("artifact.list", nothing, ({ artifacts }, io) => printList(io, artifacts, COLUMNS, "no artifact is known")),

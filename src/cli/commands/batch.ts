@@ -3,20 +3,18 @@
 import type { BatchDocument } from "../../api/protocol/batch.ts";
 import { dollars } from "../../core/ledger.ts";
 import { byVerb } from "../command.ts";
-import { named, oneMethod } from "../one-method.ts";
+import { asTyped, named, oneMethod } from "../one-method.ts";
 import { cellOf, columnOf, LIST_FIELDS, shellWord, statusWords } from "../printing/job-lines.ts";
 import { type ListColumn, printList, printTable, right } from "../printing/list.ts";
 import { counted } from "../printing/print.ts";
 import { rangeWords } from "../printing/ranges.ts";
 import { printable } from "../printing/sequences.ts";
 import { gauge } from "../printing/status-lines.ts";
+import { tellCancelled } from "./job/act.ts";
 
 export const run = byVerb({
-	list: oneMethod(
-		"batch.list",
-		(call) => ({ all: call.flag("all") || undefined }),
-		({ batches }, io, call) =>
-			printList(io, batches, COLUMNS, call.flag("all") ? "no batches" : "no open batches; --all shows those that are done"),
+	list: oneMethod("batch.list", asTyped, ({ batches }, io, call) =>
+		printList(io, batches, COLUMNS, call.flag("all") ? "no batches" : "no open batches; --all shows those that are done"),
 	),
 	show: oneMethod("batch.show", named, ({ batch, jobs }, io) => {
 		printList(io, [batch], COLUMNS, "");
@@ -30,15 +28,7 @@ export const run = byVerb({
 	close: oneMethod("batch.close", named, ({ batch: { name, open } }) =>
 		open === 0 ? `batch ${name} is closed` : `batch ${name} closes when its last ${counted(open, "job")} ended`,
 	),
-	cancel: oneMethod(
-		"batch.cancel",
-		(call) => ({ ...named(call), reason: call.text("reason") }),
-		({ cancelled, requested }, io) => {
-			if (cancelled.length > 0) io.print.say(`cancelled: ${cancelled.join(", ")}`);
-			if (requested.length > 0) io.print.say(`asked to stop: ${requested.join(", ")}`);
-			if (cancelled.length + requested.length === 0) io.print.say("nothing to cancel: all of them had ended");
-		},
-	),
+	cancel: oneMethod("batch.cancel", asTyped, tellCancelled),
 	retry: oneMethod("batch.retry", named, ({ reset, skipped }, io) => {
 		io.print.say(reset.length === 0 ? "nothing to run again" : `run again: ${reset.join(", ")}`);
 		for (const { job, reason } of skipped) io.print.say(`left job ${job}: ${printable(reason)}`);

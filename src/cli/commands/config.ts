@@ -5,21 +5,17 @@ import type { Result } from "../../api/protocol.ts";
 import { byVerb, type Call } from "../command.ts";
 import { EXIT } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
-import { nothing, oneMethod } from "../one-method.ts";
+import { asTyped, nothing, oneMethod } from "../one-method.ts";
 import { printTable } from "../printing/list.ts";
 import { printable } from "../printing/sequences.ts";
 
 export const run = byVerb({
-	get: oneMethod(
-		"config.get",
-		(call) => ({ key: call.arg("KEY") }),
-		({ settings }, io) => {
-			const [only, ...others] = settings;
-			// A single value is data for scripts; a group is a table.
-			if (only && others.length === 0) return [valueWords(only.value)];
-			return printSettings(io, settings, "plain");
-		},
-	),
+	get: oneMethod("config.get", asTyped, ({ settings }, io) => {
+		const [only, ...others] = settings;
+		// A single value is data for scripts; a group is a table.
+		if (only && others.length === 0) return [valueWords(only.value)];
+		return printSettings(io, settings, "plain");
+	}),
 	set: change,
 	unset: change,
 	list: oneMethod("config.list", nothing, ({ settings }, io, call) =>

@@ -4,7 +4,7 @@ import type { HostDocument } from "../../api/documents/status.ts";
 import type { Result } from "../../api/protocol.ts";
 import { byVerb } from "../command.ts";
 import type { Io } from "../io.ts";
-import { named, nothing, oneMethod } from "../one-method.ts";
+import { asTyped, named, nothing, oneMethod } from "../one-method.ts";
 import { labelOf } from "../printing/job-lines.ts";
 import { cap, count, field, type ListColumn, printList, time } from "../printing/list.ts";
 import { pairs, plain } from "../printing/print.ts";
@@ -14,11 +14,7 @@ import { agoWords } from "../times.ts";
 export const run = byVerb({
 	list: oneMethod("host.list", nothing, ({ hosts }, io) => printList(io, hosts, COLUMNS, "no hosts")),
 	show: oneMethod("host.show", named, hostLines),
-	drain: oneMethod(
-		"host.drain",
-		(call) => ({ ...named(call), stop: call.flag("stop") || undefined, reason: call.text("reason") }),
-		(document, _io, call) => drainedWords(call.arg("NAME"), document),
-	),
+	drain: oneMethod("host.drain", asTyped, (document, _io, call) => drainedWords(call.arg("NAME"), document)),
 	undrain: oneMethod("host.undrain", named, ({ host: { state } }, _io, call) =>
 		state === "live" ? `host ${call.arg("NAME")} starts jobs again` : `host ${call.arg("NAME")} is no longer drained; it is ${state}`,
 	),

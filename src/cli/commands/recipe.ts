@@ -6,28 +6,20 @@ import type { RecipeView } from "../../contracts/intake.ts";
 import { byVerb, type Call } from "../command.ts";
 import { EXIT } from "../failure.ts";
 import { answer, type Io, readAll, readNamed } from "../io.ts";
-import { named, oneMethod } from "../one-method.ts";
+import { asTyped, oneMethod } from "../one-method.ts";
 import { printTable, titled } from "../printing/list.ts";
 import { counted, pairs, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
 
 export const run = byVerb({
-	list: oneMethod(
-		"recipe.list",
-		(call) => ({ repo: call.text("repo") }),
-		({ recipes, warning }, io) => {
-			printRecipes(io, recipes);
-			printWarning(io, warning);
-		},
-	),
-	show: oneMethod(
-		"recipe.show",
-		(call) => ({ ...named(call), repo: call.text("repo") }),
-		({ recipe, warning }, io) => {
-			printRecipe(io, recipe);
-			printWarning(io, warning);
-		},
-	),
+	list: oneMethod("recipe.list", asTyped, ({ recipes, warning }, io) => {
+		printRecipes(io, recipes);
+		printWarning(io, warning);
+	}),
+	show: oneMethod("recipe.show", asTyped, ({ recipe, warning }, io) => {
+		printRecipe(io, recipe);
+		printWarning(io, warning);
+	}),
 	check,
 });
 

@@ -5,26 +5,18 @@ import type { ItemView, SourceView } from "../../contracts/intake.ts";
 import type { ItemFault } from "../../contracts/source.ts";
 import { byVerb } from "../command.ts";
 import type { Io } from "../io.ts";
-import { named, nothing, oneMethod } from "../one-method.ts";
+import { asTyped, nothing, oneMethod } from "../one-method.ts";
 import { printTable, titled } from "../printing/list.ts";
 import { counted, plain } from "../printing/print.ts";
 import { printable } from "../printing/sequences.ts";
 
 export const run = byVerb({
 	list: oneMethod("source.list", nothing, ({ sources }, io) => printSources(io, sources)),
-	show: oneMethod(
-		"source.show",
-		(call) => ({ ...named(call), all: call.flag("all") || undefined }),
-		(document, io) => printItems(io, document),
-	),
-	scan: oneMethod(
-		"source.scan",
-		(call) => ({ name: call.args("NAME")[0] }),
-		({ sources, added }, io) => {
-			printSources(io, sources);
-			io.print.say(added.length === 0 ? "nothing was added" : `added: ${added.join(", ")}`);
-		},
-	),
+	show: oneMethod("source.show", asTyped, (document, io) => printItems(io, document)),
+	scan: oneMethod("source.scan", asTyped, ({ sources, added }, io) => {
+		printSources(io, sources);
+		return added.length === 0 ? "nothing was added" : `added: ${added.join(", ")}`;
+	}),
 });
 
 function printSources(io: Io, sources: readonly SourceView[]): undefined {

@@ -1,13 +1,10 @@
 // Descriptions of the commands that act on jobs.
 
-import { type CommandSpec, flag, text } from "../../command.ts";
+import { commandsOf, flag, text } from "../../command.ts";
 import { ID, IDS, REASON } from "../../command-line/shared-options.ts";
 
-const load = () => import("../../commands/job/act.ts");
-
-export const ACT: readonly CommandSpec[] = [
-	{
-		name: "cancel",
+export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
+	cancel: {
 		help: "End jobs: waiting ones at once, running ones after a stop.",
 		more: [
 			"Each is tried; exit code 4 if one of them had ended already. A number or name that does not exist: nothing is done, exit code 3.",
@@ -18,27 +15,21 @@ export const ACT: readonly CommandSpec[] = [
 			["sluice cancel 7", "one"],
 			["sluice cancel 7 --subtree --reason 'wrong branch'", "and what comes after it"],
 		],
-		load: () => import("../../commands/job/cancel.ts"),
 	},
-	{
-		name: "retry",
+	retry: {
 		help: "Run a job again, and everything that comes after it.",
 		args: [ID],
 		examples: [["sluice retry 7", "rewind to job 7"]],
-		load,
 	},
-	{
-		name: "rerun",
+	rerun: {
 		help: "Run this one job again, counters cleared, without the jobs that come after it.",
 		more: [
 			"Its children that its end had blocked come back with it. Other jobs that it had blocked stay blocked and are named: retry brings them back, too.",
 		],
 		args: [ID],
 		examples: [["sluice rerun 7", "also ends its back-off"]],
-		load,
 	},
-	{
-		name: "merge",
+	merge: {
 		help: "Try a job's merge once more, without a run; or give it up.",
 		more: [
 			"What is merged is its branch as it stands now: fix and commit it in its worktree first (sluice open ID).",
@@ -50,19 +41,15 @@ export const ACT: readonly CommandSpec[] = [
 			["sluice merge 7", "after a conflict was solved by hand"],
 			["sluice merge 7 --drop --reason 'done otherwise'", "it is not wanted any more"],
 		],
-		load,
 	},
-	{ name: "promote", help: "First in its lane.", args: [ID], examples: [["sluice promote 7", "next in its lane"]], load },
-	{ name: "demote", help: "Last in its lane.", args: [ID], examples: [["sluice demote 7", "after all others of its lane"]], load },
-	{
-		name: "priority",
+	promote: { help: "First in its lane.", args: [ID], examples: [["sluice promote 7", "next in its lane"]] },
+	demote: { help: "Last in its lane.", args: [ID], examples: [["sluice demote 7", "after all others of its lane"]] },
+	priority: {
 		help: "Set a job's own priority.",
 		args: [ID, { name: "N", help: "A whole number; higher starts sooner.", take: "one" }],
 		examples: [["sluice priority 7 50", "fifty more than its lane gives"]],
-		load,
 	},
-	{
-		name: "run-now",
+	"run-now": {
 		help: "Start it first of all, now: no delay, no back-off. Locks, pauses, approval and dependencies still count.",
 		args: [ID],
 		options: [flag("force", "Past max_concurrent and its lane's cap; never past locks, holds or the safety cap.")],
@@ -70,19 +57,15 @@ export const ACT: readonly CommandSpec[] = [
 			["sluice run-now 7", "do not wait for its time"],
 			["sluice run-now 7 --force", "at once, even if all slots are taken"],
 		],
-		load,
 	},
-	{ name: "approve", help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]], load },
-	{
-		name: "reject",
+	approve: { help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]] },
+	reject: {
 		help: "Refuse a job that needs approval; it ends cancelled.",
 		args: [ID],
 		options: [REASON],
 		examples: [["sluice reject 7 --reason 'too risky'", "with a reason"]],
-		load,
 	},
-	{
-		name: "answer",
+	answer: {
 		help: "Answer what a job asks, or grant what it was denied; it goes on.",
 		more: [
 			"A permission counts for all further runs of the job, until retry or rerun begin it anew. TEXT may be left out then.",
@@ -95,6 +78,5 @@ export const ACT: readonly CommandSpec[] = [
 			["sluice answer 7 --permission asked", "it may run the commands and use the tools that it was denied"],
 			["sluice answer 7 'yes, and push it' --permission full", "it may do everything"],
 		],
-		load,
 	},
-];
+});

@@ -1,12 +1,11 @@
 // Descriptions of the commands that read jobs.
 
 import { STATUSES } from "../../../core/job.ts";
-import { type CommandSpec, flag, list, number, text } from "../../command.ts";
+import { flag, list, named, number, text } from "../../command.ts";
 import { ID, IDS } from "../../command-line/shared-options.ts";
 
-export const READ: readonly CommandSpec[] = [
-	{
-		name: "list",
+export const READ = named({
+	list: {
 		help: "Jobs, by repo: those that have not ended, or what you ask for.",
 		more: [
 			"! marks a job that waits for more than its turn: a time, another job, a lock, a person, a pause, a budget, a host. `sluice why ID` says for what.",
@@ -28,8 +27,7 @@ export const READ: readonly CommandSpec[] = [
 		],
 		load: () => import("../../commands/job/list.ts"),
 	},
-	{
-		name: "show",
+	show: {
 		help: "All that is known of a job.",
 		args: [ID],
 		options: [
@@ -44,22 +42,19 @@ export const READ: readonly CommandSpec[] = [
 		],
 		load: () => import("../../commands/job/show.ts"),
 	},
-	{
-		name: "why",
+	why: {
 		help: "Why a job does not run yet: every reason, its place in line, its priority.",
 		args: [ID],
 		examples: [["sluice why 7", "everything that holds it back, and what to do about it"]],
 		load: () => import("../../commands/job/why.ts"),
 	},
-	{
-		name: "history",
+	history: {
 		help: "What has happened to a job, and who did it.",
 		args: [ID],
 		examples: [["sluice history 7", "oldest first"]],
 		load: () => import("../../commands/job/history.ts"),
 	},
-	{
-		name: "logs",
+	logs: {
 		help: "What jobs have written: stdout and stderr, in order.",
 		more: [
 			"With -f a log begins with its last 100 lines; -n says how many, -n all begins at the start. Several jobs: each line begins with the job's number or name.",
@@ -88,16 +83,14 @@ export const READ: readonly CommandSpec[] = [
 		],
 		load: () => import("../../commands/job/logs.ts"),
 	},
-	{
-		name: "diff",
+	diff: {
 		help: "What a job has changed, as a patch.",
 		more: ["From its worktree, committed or not; from its last run's folder when the worktree is gone."],
 		args: [ID],
 		examples: [["sluice diff 7 | less", "look before it is merged"]],
 		load: () => import("../../commands/job/diff.ts"),
 	},
-	{
-		name: "open",
+	open: {
 		help: "The dashboard's link; or where a job works: its worktree, its branch, its agent's session.",
 		more: [
 			"The link signs in one page, once, within ten minutes, without a password: keep it to yourself. The page stays signed in until the daemon stops, or until it was not used for 12 hours.",
@@ -113,8 +106,7 @@ export const READ: readonly CommandSpec[] = [
 		],
 		load: () => import("../../commands/job/open.ts"),
 	},
-	{
-		name: "wait",
+	wait: {
 		help: "Stay until jobs have ended: exit 0 if all succeeded, else 1.",
 		more: [
 			"Inside a run it lends the run's slot while it waits, so that the jobs can start. A job that can end only after the run has is refused with exit code 4.",
@@ -137,8 +129,7 @@ export const READ: readonly CommandSpec[] = [
 		],
 		load: () => import("../../commands/job/wait.ts"),
 	},
-	{
-		name: "graph",
+	graph: {
 		help: "What waits for what, as a picture in text.",
 		more: ["Shows the jobs that have not ended and those that are blocked. --json is the same as --format json."],
 		options: [
@@ -159,4 +150,4 @@ export const READ: readonly CommandSpec[] = [
 		],
 		load: () => import("../../commands/job/graph.ts"),
 	},
-];
+});

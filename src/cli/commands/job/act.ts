@@ -1,10 +1,11 @@
-// retry, rerun, merge, promote, demote, priority, run-now, approve, reject, answer: one call about one job.
+// cancel, retry, rerun, merge, promote, demote, priority, run-now, approve, reject, answer: one call, about one job or, for cancel, several.
 
+import type { CancelReport } from "../../../contracts/scheduler.ts";
 import { grantWords } from "../../../core/agents/permissions/denied.ts";
 import { byVerb, type Call } from "../../command.ts";
-import { usage } from "../../failure.ts";
-import { type Io, readAll } from "../../io.ts";
-import { ofJob, oneMethod } from "../../one-method.ts";
+import { EXIT, usage } from "../../failure.ts";
+import { type Io, idOf, readAll } from "../../io.ts";
+import { ofJob, oneMethod, optionsOf } from "../../one-method.ts";
 import { labelOf, type ShownJob } from "../../printing/job-lines.ts";
 import { printable } from "../../printing/sequences.ts";
 
@@ -39,7 +40,15 @@ const aboutJob =
 	({ job, reasons }: { job: ShownJob; reasons?: Reasons }) =>
 		`${labelOf(job)} ${words(job, reasons)}`;
 
+const cancel = oneMethod(
+	"job.cancel",
+	(call) => ({ ...optionsOf<"job.cancel">(call), ids: call.args("ID").map(idOf) }),
+	tellCancelled,
+	({ refused = [] }) => (refused.length > 0 ? EXIT.illegal : EXIT.done),
+);
+
 export const run = byVerb({
+	cancel,
 	retry: rewind("job.retry"),
 	rerun: rewind("job.rerun"),
 	merge: oneMethod("job.merge", mergeOf, aboutJob(mergeWords)),
@@ -58,7 +67,7 @@ export const run = byVerb({
 		priorityOf,
 		aboutJob(({ priority }) => `has priority ${priority}`),
 	),
-	"run-now": oneMethod("job.run_now", (call) => ({ ...ofJob(call), force: call.flag("force") || undefined }), aboutJob(startWords)),
+	"run-now": oneMethod("job.run_now", ofJob, aboutJob(startWords)),
 	approve: oneMethod(
 		"job.approve",
 		ofJob,
@@ -66,7 +75,7 @@ export const run = byVerb({
 	),
 	reject: oneMethod(
 		"job.reject",
-		(call) => ({ ...ofJob(call), reason: call.text("reason") }),
+		ofJob,
 		aboutJob(() => "is rejected"),
 	),
 	answer: oneMethod(
@@ -75,6 +84,18 @@ export const run = byVerb({
 		aboutJob(({ granted }) => (granted ? `goes on, and may now ${grantedWords(granted)}` : "has its answer and goes on")),
 	),
 });
+
+/** A batch has no `ended` and `refused`, and an older daemon does not send them. */
+type Cancelled = Pick<CancelReport, "cancelled" | "requested"> & Partial<CancelReport>;
+
+export function tellCancelled({ cancelled, requested, ended = [], refused = [] }: Cancelled, { print }: Io): string | undefined {
+	if (cancelled.length > 0) print.say(`cancelled: ${cancelled.join(", ")}`);
+	if (requested.length > 0) print.say(`asked to stop: ${requested.join(", ")}`);
+	if (ended.length > 0) print.say(`ended with them: ${ended.join(", ")}`);
+	for (const { message } of refused) print.warn(`${print.paintTalk("red", "sluice:")} ${printable(message)}`);
+	const isNone = cancelled.length + requested.length + ended.length + refused.length === 0;
+	return isNone ? "nothing to cancel: all of them had ended" : undefined;
+}
 
 function mergeWords({ id, merge_status }: ShownJob): string {
 	return merge_status === "kept" ? "is not merged; its branch stays" : `is in line to be merged; sluice why ${id} tells how it goes`;
@@ -86,9 +107,8 @@ function startWords(job: ShownJob, reasons: Reasons = []): string {
 }
 
 function mergeOf(call: Call) {
-	const drop = call.flag("drop");
-	if (!drop && call.has("reason")) throw usage("--reason goes with --drop");
-	return { ...ofJob(call), drop: drop || undefined, reason: call.text("reason") };
+	if (!call.flag("drop") && call.has("reason")) throw usage("--reason goes with --drop");
+	return ofJob(call);
 }
 
 function priorityOf(call: Call) {
@@ -105,5 +125,5 @@ async function answerOf(call: Call, io: Io) {
 		throw usage("an answer is missing", "for example: sluice answer 7 'yes', or sluice answer 7 --permission asked");
 	const text = given === "-" ? await readAll(io.world.stdin) : given;
 	if (text === "") throw usage("the answer is empty");
-	return { ...ofJob(call), permission, text };
+	return { ...ofJob(call), text };
 }

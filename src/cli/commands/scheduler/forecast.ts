@@ -1,9 +1,11 @@
 // sluice forecast: when jobs and batches are likely to be done.
 
 import type { ForecastDocument, RangeDocument } from "../../../api/documents/forecast.ts";
+import type { Params } from "../../../api/protocol.ts";
 import type { Call } from "../../command.ts";
 import { usage } from "../../failure.ts";
-import { answer, type Io } from "../../io.ts";
+import type { Io } from "../../io.ts";
+import { oneMethod } from "../../one-method.ts";
 import { type ListColumn, printList, right } from "../../printing/list.ts";
 import { counted } from "../../printing/print.ts";
 import { basisWords, oddsWords, rangeWords } from "../../printing/ranges.ts";
@@ -12,15 +14,12 @@ import { durationWords } from "../../times.ts";
 
 const SHOWN = 50;
 
-export async function run(call: Call, io: Io): Promise<undefined> {
-	const [most, batch] = [call.number("max-concurrent"), call.text("batch")];
-	const lanes = Object.fromEntries(call.list("lane").map(laneCap));
-	const document = await io.ask("scheduler.forecast", {
-		...(most === undefined ? {} : { max_concurrent: Math.max(-1, most) }),
-		...(Object.keys(lanes).length > 0 ? { lanes } : {}),
-		batch,
-	});
-	answer(io, document, () => tell(document, call.number("limit") ?? SHOWN, io));
+export const run = oneMethod("scheduler.forecast", paramsOf, tell);
+
+function paramsOf(call: Call): Params<"scheduler.forecast"> {
+	const most = call.number("max-concurrent");
+	const lanes = call.has("lane") ? Object.fromEntries(call.list("lane").map(laneCap)) : undefined;
+	return { max_concurrent: most === undefined ? undefined : Math.max(-1, most), lanes, batch: call.text("batch") };
 }
 
 function laneCap(text: string): [string, number | null] {
@@ -29,16 +28,13 @@ function laneCap(text: string): [string, number | null] {
 	return [lane, limit === "none" ? null : Number(limit)];
 }
 
-function tell(found: ForecastDocument, limit: number, io: Io): void {
+function tell(found: ForecastDocument, io: Io, call: Call): string | undefined {
 	const { print } = io;
 	const now = Date.parse(found.now);
 	const range = (one: RangeDocument | null) => rangeWords(one, now);
 	const title = (text: string) => print.paint("dim", text);
-	if (found.jobs.length === 0) {
-		print.say("nothing waits or runs");
-		return;
-	}
-	const most = limit === 0 ? found.jobs.length : limit;
+	if (found.jobs.length === 0) return "nothing waits or runs";
+	const most = (call.number("limit") ?? SHOWN) || found.jobs.length;
 	const columns: ListColumn<ForecastDocument["jobs"][number]>[] = [
 		{ title: "JOB", ...right, cell: ({ id }) => String(id) },
 		{ title: "NAME", shrink: 8, cell: ({ name }) => printable(name ?? "") },
@@ -65,4 +61,5 @@ function tell(found: ForecastDocument, limit: number, io: Io): void {
 		print.out(`Binding: ${printable(name)} (${bound}); jobs wait ${durationWords(waiting_ms)} for it in all`);
 	} else if (found.plays > 0) print.out("Binding: no cap keeps anything waiting");
 	for (const note of found.notes) print.out(print.paint("yellow", printable(note)));
+	return undefined;
 }

@@ -1,7 +1,6 @@
 // sluice run: one dispatch cycle by hand, or its plan.
 
-import type { Call } from "../../command.ts";
-import { oneMethod } from "../../one-method.ts";
+import { asTyped, oneMethod } from "../../one-method.ts";
 import { type ListColumn, printList, right } from "../../printing/list.ts";
 import { printable } from "../../printing/sequences.ts";
 import { withLocalTimes } from "../../times.ts";
@@ -19,9 +18,7 @@ const COLUMNS: readonly ListColumn<{ job: number; reason: string }>[] = [
 	{ title: "WHY", shrink: 20, cell: ({ reason }) => printable(reason) },
 ];
 
-const dryRun = (call: Call) => ({ dry_run: call.flag("dry-run") || undefined });
-
-export const run = oneMethod("scheduler.run", dryRun, ({ dispatch, skipped, reason, detail }, io, call) => {
+export const run = oneMethod("scheduler.run", asTyped, ({ dispatch, skipped, reason, detail }, io, call) => {
 	const { print } = io;
 	print.out(`${call.flag("dry-run") ? "Would start" : "Started"}: ${dispatch.length === 0 ? "nothing" : dispatch.join(", ")}`);
 	const more = detail === undefined ? undefined : withLocalTimes(printable(detail), io.world.now());

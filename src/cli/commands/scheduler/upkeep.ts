@@ -2,7 +2,7 @@
 
 import { byVerb, type Call } from "../../command.ts";
 import { usage } from "../../failure.ts";
-import { oneMethod } from "../../one-method.ts";
+import { asTyped, oneMethod } from "../../one-method.ts";
 import { counted, plain } from "../../printing/print.ts";
 
 function daysOf(call: Call): { days: number | undefined } {
@@ -20,9 +20,7 @@ const gc = oneMethod("scheduler.gc", daysOf, ({ deleted, kept, unmerged = 0 }) =
 	return [`deleted: ${counted(deleted, "job")}`, ...why.map((one) => `kept, ${one}`)].join("; ");
 });
 
-const dryRun = (call: Call) => ({ dry_run: call.flag("dry-run") || undefined });
-
-const prune = oneMethod("scheduler.prune", dryRun, ({ removed, kept }, io, call) => {
+const prune = oneMethod("scheduler.prune", asTyped, ({ removed, kept }, io, call) => {
 	const dry = call.flag("dry-run");
 	for (const { path, rescued } of removed)
 		io.print.out(
