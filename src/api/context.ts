@@ -65,7 +65,7 @@ export type TriggerInfo = TriggerView & {
 	next_at: number | null;
 	add: JobInput;
 };
-export type TriggerHandle = {
+type TriggerHandle = {
 	list(): Promise<TriggerInfo[]>;
 	/** Adds the trigger's job now, whatever its schedule says; accepts the full name or the short one. */
 	run(name: string, by: string): Promise<FireResult>;

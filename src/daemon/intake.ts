@@ -4,7 +4,7 @@ import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import type { Git } from "../contracts/git.ts";
 import type { SourceSettings } from "../contracts/source.ts";
-import { createIntake, type IntakeParts, type IntakeSide } from "../intake/index.ts";
+import { createIntake, type IntakeParts } from "../intake/index.ts";
 import type { Settings } from "./config/settings.ts";
 import { openCursor } from "./cursor.ts";
 import { branchCheck } from "./repos/branches.ts";
@@ -17,12 +17,7 @@ export type IntakeOptions = Omit<IntakeParts, "mustHaveBranch" | "cursor" | "que
 	env: () => Record<string, string>;
 };
 
-export type DaemonIntake = IntakeSide & {
-	/** Takes over changed settings. */
-	follow(next: Settings): Promise<void>;
-};
-
-export function openIntake({ settings, env, git, ...parts }: IntakeOptions): DaemonIntake {
+export function openIntake({ settings, env, git, ...parts }: IntakeOptions) {
 	const { scheduler, host, log, home } = parts;
 	parts.sources.configure(sourcesOf(settings()));
 	const intake = createIntake({
@@ -34,8 +29,9 @@ export function openIntake({ settings, env, git, ...parts }: IntakeOptions): Dae
 	const quiet = startNotify({ scheduler, settings: () => settings().notify, host, log, env, cwd: home });
 	return {
 		...intake,
-		follow: (next) => intake.configure(sourcesOf(next)),
-		async stop() {
+		/** Takes over changed settings. */
+		follow: (next: Settings) => intake.configure(sourcesOf(next)),
+		async stop(): Promise<void> {
 			quiet();
 			await intake.stop();
 		},

@@ -5,21 +5,13 @@
 //   a watched path changed   after `debounce` of quiet its job is added, unless the last one is still open
 //   a job is refused         the log and `cron list` say so; the next slot tries again
 
-import type { TriggerHandle } from "../api/context.ts";
-import type { Scheduler } from "../contracts/scheduler.ts";
+import type { FireResult, Scheduler } from "../contracts/scheduler.ts";
 import { createTurns } from "../contracts/turns.ts";
 import { messageOf } from "../core/errors.ts";
 import { createEntries, type EntryParts, findEntry, infoOf, type TriggerSettings } from "./trigger-entries.ts";
 import { createFiring, type FiringParts } from "./trigger-firing.ts";
 
-export type Triggers = TriggerHandle & {
-	/** Takes over the configured triggers without firing any: runs of an earlier daemon may not have been found again yet. */
-	arm(settings: TriggerSettings): Promise<void>;
-	/** Takes over these settings, or those that it has, and fires what is due. */
-	reload(settings?: TriggerSettings): Promise<void>;
-	/** Resolves when no trigger is being fired any more. */
-	stop(): Promise<void>;
-};
+export type Triggers = ReturnType<typeof createTriggers>;
 export type TriggerParts = Omit<EntryParts, "changed"> & Omit<FiringParts, "isStopped"> & { scheduler: Scheduler };
 
 /** Checks at least this often, because the wall clock may be set, and timers stand still while the machine sleeps. */
@@ -27,7 +19,7 @@ const LOOK_MS = 60_000;
 /** In a shared store the leader fires triggers. Other hosts fire this much later as a fallback, in case the leader is down or does not have the trigger. */
 const LATER_MS = 5_000;
 
-export function createTriggers(parts: TriggerParts): Triggers {
+export function createTriggers(parts: TriggerParts) {
 	const { scheduler, host, clock, log } = parts;
 	let configured: TriggerSettings = { cron: {}, watches: {} };
 	let cancel = () => {};
@@ -73,11 +65,21 @@ export function createTriggers(parts: TriggerParts): Triggers {
 	}
 
 	return {
-		arm(settings) {
+		list: async () => {
+			const states = new Map((await scheduler.triggers()).map((one) => [one.name, one]));
+			return [...entries.all.values()].map((entry) => infoOf(entry, states.get(entry.name) ?? entry.state));
+		},
+		async run(name: string, by: string): Promise<FireResult> {
+			const entry = findEntry(entries.all, name);
+			return inTurn(() => firing.fireNow(entry, by));
+		},
+		/** Takes over the configured triggers without firing any: runs of an earlier daemon may not have been found again yet. */
+		arm(settings: TriggerSettings): Promise<void> {
 			configured = settings;
 			return inTurn(() => entries.take(configured));
 		},
-		reload(settings = configured) {
+		/** Takes over these settings, or those that it has, and fires what is due. */
+		reload(settings: TriggerSettings = configured): Promise<void> {
 			configured = settings;
 			return inTurn(async () => {
 				if (stopped) return;
@@ -85,15 +87,8 @@ export function createTriggers(parts: TriggerParts): Triggers {
 				await lookAround();
 			});
 		},
-		list: async () => {
-			const states = new Map((await scheduler.triggers()).map((one) => [one.name, one]));
-			return [...entries.all.values()].map((entry) => infoOf(entry, states.get(entry.name) ?? entry.state));
-		},
-		async run(name, by) {
-			const entry = findEntry(entries.all, name);
-			return inTurn(() => firing.fireNow(entry, by));
-		},
-		async stop() {
+		/** Resolves when no trigger is being fired any more. */
+		async stop(): Promise<void> {
 			stopped = true;
 			cancel();
 			unwatch();

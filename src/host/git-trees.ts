@@ -6,18 +6,12 @@ import { join, resolve } from "node:path";
 import type { GitAnswer } from "../contracts/git.ts";
 import { localDisk } from "./disk.ts";
 
-export type Trees = {
-	/** The repository's common git folder; null when git finds none there. git is asked once for each root. */
-	common(root: string, ask: (root: string) => Promise<GitAnswer>): Promise<string | null>;
-	/** The worktree's administrative folder, or null. */
-	find(common: string, worktree: string): string | null;
-};
-
-export function createTrees(): Trees {
+export function createTrees() {
 	const commons = new Map<string, string>();
 	const found = new Map<string, string>();
 	return {
-		async common(root, ask) {
+		/** The repository's common git folder; null when git finds none there. git is asked once for each root. */
+		async common(root: string, ask: (root: string) => Promise<GitAnswer>): Promise<string | null> {
 			const known = commons.get(root);
 			if (known !== undefined) return known;
 			const { code, stdout } = await ask(root);
@@ -25,7 +19,8 @@ export function createTrees(): Trees {
 			commons.set(root, stdout.trim());
 			return stdout.trim();
 		},
-		find(common, worktree) {
+		/** The worktree's administrative folder, or null. */
+		find(common: string, worktree: string): string | null {
 			const key = `${common}\n${worktree}`;
 			const known = found.get(key);
 			if (known !== undefined && isOf(known, worktree)) return known;

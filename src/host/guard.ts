@@ -8,16 +8,9 @@ import { SluiceError } from "../core/errors.ts";
 import type { Lease } from "./lease-guard.ts";
 import { secret } from "./secret.ts";
 
-export type Guard = {
-	/** The clock that leases are counted by: uptime in seconds, which goes on while the machine sleeps. */
-	now(): number;
-	/** Records that the lease holds until then, in seconds of `now()`. Count from before the request for the lease was sent, not from its answer. */
-	feed(until: number, marginMs: number): void;
-	/** Deletes the lease file, so that the guard exits: there is nothing left to guard. Without this call the guard stays until the lease has expired. */
-	end(): void;
-};
+export type Guard = ReturnType<typeof openGuard>;
 
-export function openGuard(parts: { program: string; file: string; prefix: string; runs: string; died: () => void }): Guard {
+export function openGuard(parts: { program: string; file: string; prefix: string; runs: string; died: () => void }) {
 	const { program, file, prefix, runs } = parts;
 	const id = secret(9);
 	let child: ChildProcess | undefined;
@@ -46,14 +39,17 @@ export function openGuard(parts: { program: string; file: string; prefix: string
 	}
 
 	return {
+		/** The clock that leases are counted by: uptime in seconds, which goes on while the machine sleeps. */
 		now: uptime,
-		feed(until, marginMs) {
+		/** Records that the lease holds until then, in seconds of `now()`. Count from before the request for the lease was sent, not from its answer. */
+		feed(until: number, marginMs: number): void {
 			const lease: Lease = { id, until, margin: marginMs / 1000 };
 			writeFileSync(`${file}.new`, `${JSON.stringify(lease)}\n`, { mode: 0o600 });
 			renameSync(`${file}.new`, file);
 			if (!child && !over) start();
 		},
-		end() {
+		/** Deletes the lease file, so that the guard exits: there is nothing left to guard. Without this call the guard stays until the lease has expired. */
+		end(): void {
 			over = true;
 			rmSync(file, { force: true });
 		},

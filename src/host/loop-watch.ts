@@ -2,12 +2,6 @@
 
 import { Worker } from "node:worker_threads";
 
-export type LoopWatch = {
-	/** Called on each turn of the loop. */
-	beat(): void;
-	stop(): void;
-};
-
 export type LoopWatchOptions = {
 	/** The file to which a line is appended. */
 	path: string;
@@ -42,7 +36,7 @@ while (Atomics.wait(cells, ${STOP}, 0, lookMs) === "timed-out") {
 }
 `;
 
-export function watchLoop({ startMs, ...options }: LoopWatchOptions): LoopWatch {
+export function watchLoop({ startMs, ...options }: LoopWatchOptions) {
 	const cells = new Int32Array(new SharedArrayBuffer(8));
 	const timer = setTimeout(() => {
 		// Small limits: the thread holds only a few numbers.
@@ -54,8 +48,9 @@ export function watchLoop({ startMs, ...options }: LoopWatchOptions): LoopWatch 
 	}, startMs);
 	timer.unref();
 	return {
+		/** Called on each turn of the loop. */
 		beat: () => void Atomics.add(cells, BEATS, 1),
-		stop() {
+		stop(): void {
 			clearTimeout(timer);
 			Atomics.store(cells, STOP, 1);
 			Atomics.notify(cells, STOP);

@@ -6,11 +6,11 @@ import type { Log } from "../contracts/log.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
 import type { Item, ItemFault, QueueMark, Source, SourceSettings, Sources } from "../contracts/source.ts";
 import { createTurns } from "../contracts/turns.ts";
-import { messageOf, SluiceError } from "../core/errors.ts";
+import { messageOf } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
 import { type ExpandParts, expand } from "./expand.ts";
-import { createPickup, type Pickup } from "./pickup.ts";
-import { openRecipeBook, readRecipeText } from "./recipe-book.ts";
+import { createPickup } from "./pickup.ts";
+import { checkRecipe, openRecipeBook } from "./recipe-book.ts";
 import { recoverCards } from "./recovery.ts";
 import type { Repos } from "./repos.ts";
 import { repoFor } from "./repos.ts";
@@ -35,15 +35,7 @@ export type IntakeParts = {
 	queue: () => Promise<QueueMark>;
 };
 
-export type IntakeSide = Intake & {
-	/** Begins to follow events. */
-	start(): Promise<void>;
-	/** Applies new settings of the sources. */
-	configure(settings: Record<string, SourceSettings>): Promise<void>;
-	stop(): Promise<void>;
-};
-
-export function createIntake(parts: IntakeParts): IntakeSide {
+export function createIntake(parts: IntakeParts) {
 	const { scheduler, sources, host, log } = parts;
 	const book = openRecipeBook(parts.home, parts.recipesOf);
 	const source = (name: string) => sources.all().find((one) => one.name === name);
@@ -66,12 +58,9 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		tag: () => scheduler.lastEvent(),
 	};
 	const written = createWriteBack({ scheduler, source, log, cursor: parts.cursor });
+	const makePickup = () => createPickup({ scheduler, host, log, written, jobsOf });
 	let pickup = makePickup();
 	let started = false;
-
-	function makePickup(): Pickup {
-		return createPickup({ scheduler, host, log, written, jobsOf });
-	}
 
 	/** Without a source, events are not followed: they cost nothing then. */
 	async function follow(): Promise<void> {
@@ -159,7 +148,7 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		return troubles;
 	}
 
-	return {
+	const intake: Intake = {
 		sling: (input, act) => inTurn(() => sling(slinging, input, act)),
 		expand: (input) => expand(expanding, input),
 		sources: async () => Promise.all(sources.all().map(async (one) => (await look(one)).source)),
@@ -188,26 +177,23 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		recipes: (repo) => book.list(repo),
 		recipe: (name, repo) => book.show(name, repo),
 		recipeProblem: (repo, name) => book.problem(repo, name),
-		checkRecipe(text, name) {
-			try {
-				readRecipeText(text, name);
-				return null;
-			} catch (error) {
-				if (!(error instanceof SluiceError)) throw error;
-				return { message: error.message, field: error.field ?? null, hint: error.hint ?? null };
-			}
-		},
-		async start() {
+		checkRecipe,
+	};
+	return {
+		...intake,
+		/** Begins to follow events. */
+		async start(): Promise<void> {
 			started = true;
 			await follow();
 		},
-		async configure(settings) {
+		/** Applies new settings of the sources. */
+		async configure(settings: Record<string, SourceSettings>): Promise<void> {
 			if (!sources.configure(settings) || !started) return;
 			pickup.close();
 			pickup = makePickup();
 			await follow();
 		},
-		async stop() {
+		async stop(): Promise<void> {
 			pickup.close();
 			await written.stop();
 		},

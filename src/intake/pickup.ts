@@ -35,17 +35,7 @@ export type PickupParts = {
 type Trouble = { code: "conflict" | "deferred"; message: string; hint: string | null };
 const FULL_HINT = "it is taken up by itself when there is room; raise max_concurrent or the lane's max to have it sooner";
 
-export type Pickup = {
-	/** Watches the source until `close`. */
-	follow(source: Source): void;
-	/** Checks these items now; returns the jobs that were added. */
-	take(source: Source, ids: readonly string[]): Promise<number[]>;
-	/** Eligible items that were not picked up, with the reason. */
-	troubles(): ReadonlyMap<string, Trouble>;
-	close(): void;
-};
-
-export function createPickup({ scheduler, host, log, written, jobsOf }: PickupParts): Pickup {
+export function createPickup({ scheduler, host, log, written, jobsOf }: PickupParts) {
 	const endings: (() => void)[] = [];
 	const timers = new Map<string, () => void>();
 	const troubles = new Map<string, Trouble>();
@@ -75,8 +65,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 			const jobs = await jobsOf(item);
 			const added = await add(source, item, jobs);
 			if ("limit" in added) {
-				stays(key, added);
-				later(source, id);
+				postpone(source, id, added);
 				return [];
 			}
 			forget(key);
@@ -118,11 +107,14 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		refused.delete(key);
 	};
 
-	/** The queue is full. Logged once, and shown at the item for as long as it lasts. */
-	function stays(key: string, deferred: Deferred): void {
+	/** The queue is full: the item stays as it is, and is tried again later. Logged once, and shown at the item for as long as it lasts. */
+	function postpone(source: Source, id: string, deferred: Deferred): void {
+		const key = `${source.name}:${id}`;
 		const message = fullWords(deferred);
 		if (troubles.get(key)?.code !== "deferred") log.info("an item stays as it is", { item: key, reason: message, hint: FULL_HINT });
 		troubles.set(key, { code: "deferred", message, hint: FULL_HINT });
+		const cancel = host.after(AGAIN_MS, () => void take(source, [id]));
+		timers.set(key, cancel);
 	}
 
 	async function add(source: Source, item: Item, jobs: JobInput[]): Promise<number[] | Deferred> {
@@ -148,20 +140,14 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		return [result.job.id];
 	}
 
-	/** The queue is full: the card stays as it is, and is tried again later. */
-	function later(source: Source, id: string): void {
-		timers.set(
-			`${source.name}:${id}`,
-			host.after(AGAIN_MS, () => void take(source, [id])),
-		);
-	}
-
+	/** Checks these items now; returns the jobs that were added. */
 	async function take(source: Source, ids: readonly string[]): Promise<number[]> {
 		const added: number[] = [];
 		for (const id of ids) if (!closed) added.push(...(await inTurn(() => takeOne(source, id))));
 		return added;
 	}
 
+	/** Again and again, until `close`. */
 	async function poll(source: Source): Promise<void> {
 		try {
 			const { items } = await source.scan();
@@ -172,28 +158,21 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		} catch (error) {
 			log.warn("a source could not be looked at", { source: source.name, error: messageOf(error) });
 		}
-	}
-
-	function repeat(source: Source): void {
-		timers.set(
-			source.name,
-			host.after(POLL_MS, () => {
-				void poll(source).then(() => {
-					if (!closed) repeat(source);
-				});
-			}),
-		);
+		const next = () => void poll(source);
+		if (!closed) timers.set(source.name, host.after(POLL_MS, next));
 	}
 
 	return {
-		follow(source) {
+		/** Watches the source until `close`. */
+		follow(source: Source): void {
 			if (closed || !source.settings.watch) return;
 			if (source.watch) endings.push(source.watch((ids) => void take(source, ids)));
-			else void poll(source).then(() => repeat(source));
+			else void poll(source);
 		},
 		take,
-		troubles: () => troubles,
-		close() {
+		/** Eligible items that were not picked up, with the reason. */
+		troubles: (): ReadonlyMap<string, Trouble> => troubles,
+		close(): void {
 			closed = true;
 			for (const end of [...endings, ...timers.values()]) end();
 		},

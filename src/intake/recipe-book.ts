@@ -4,7 +4,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { LineCounter } from "yaml";
-import type { RecipeView, RepoRecipes } from "../contracts/intake.ts";
+import type { Intake, RecipeView, RepoRecipes } from "../contracts/intake.ts";
 import { messageOf, SluiceError } from "../core/errors.ts";
 import * as check from "../core/input/check.ts";
 import { suggest } from "../core/input/nearest.ts";
@@ -16,23 +16,17 @@ import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../host/yaml-bounds
 const KINDS = /\.ya?ml$/;
 const MOST = 1_000_000;
 
-export type RecipeBook = {
-	/** Throws if there is no such recipe, or if it is invalid. */
-	get(name: string, repo?: string | null): Recipe;
-	has(name: string, repo?: string | null): boolean;
-	list(repo?: string | null): RecipeView[];
-	show(name: string, repo?: string | null): RecipeView;
-	/** Why the repo's own recipe of this name is not in force, so that another recipe or none is used; without a name, why none of its own is in force. */
-	problem(repo: string | null | undefined, name?: string): string | null;
-};
+export type RecipeBook = ReturnType<typeof openRecipeBook>;
+/** The repo whose own recipes come first. */
+type OfRepo = string | null | undefined;
 
 /** `text`: of a repo's recipe, which was already read for the comparison with the trusted files. */
 type RecipePlace = { path: string; text?: string };
 
 /** `repo`: returns the repo's own recipes. */
-export function openRecipeBook(home: string, repo: (name: string) => RepoRecipes): RecipeBook {
+export function openRecipeBook(home: string, repo: (name: string) => RepoRecipes) {
 	/** The repo's files, then the home's. */
-	function files(of: string | null | undefined): Map<string, RecipePlace> {
+	function files(of: OfRepo): Map<string, RecipePlace> {
 		const found = new Map<string, RecipePlace>();
 		const add = (name: string, place: RecipePlace) => void (found.has(name) || found.set(name, place));
 		for (const { name, path, text } of of ? repo(of).files : []) add(name, { path, text });
@@ -40,14 +34,15 @@ export function openRecipeBook(home: string, repo: (name: string) => RepoRecipes
 		return found;
 	}
 
-	function problem(of: string | null | undefined, name?: string): string | null {
+	/** Why the repo's own recipe of this name is not in force, so that another recipe or none is used; without a name, why none of its own is in force. */
+	function problem(of: OfRepo, name?: string): string | null {
 		if (!of) return null;
 		const { problem, hint, ignored } = repo(of);
 		if (problem === null || (name !== undefined && !ignored.includes(name))) return null;
 		return hint === null ? problem : `${problem}; ${hint}`;
 	}
 
-	function read(name: string, of: string | null | undefined, all = files(of)): { recipe: Recipe; origin: string } {
+	function read(name: string, of: OfRepo, all = files(of)): { recipe: Recipe; origin: string } {
 		const place = all.get(name);
 		if (place !== undefined) return { recipe: readRecipeText(place.text ?? textOf(place.path), name, place.path), origin: place.path };
 		const shipped = Object.hasOwn(SHIPPED, name) ? SHIPPED[name] : undefined;
@@ -61,7 +56,7 @@ export function openRecipeBook(home: string, repo: (name: string) => RepoRecipes
 		});
 	}
 
-	function view(name: string, of: string | null | undefined, all: Map<string, RecipePlace>): RecipeView {
+	function view(name: string, of: OfRepo, all: Map<string, RecipePlace>): RecipeView {
 		try {
 			const { recipe, origin } = read(name, of, all);
 			return { ...recipe, origin, error: null };
@@ -72,13 +67,14 @@ export function openRecipeBook(home: string, repo: (name: string) => RepoRecipes
 	}
 
 	return {
-		get: (name, of) => read(name, of).recipe,
-		has: (name, of) => Object.hasOwn(SHIPPED, name) || files(of).has(name),
-		list(of) {
+		/** Throws if there is no such recipe, or if it is invalid. */
+		get: (name: string, of?: OfRepo): Recipe => read(name, of).recipe,
+		has: (name: string, of?: OfRepo): boolean => Object.hasOwn(SHIPPED, name) || files(of).has(name),
+		list(of?: OfRepo): RecipeView[] {
 			const all = files(of);
 			return [...new Set([...all.keys(), ...Object.keys(SHIPPED)])].sort().map((name) => view(name, of, all));
 		},
-		show(name, of) {
+		show(name: string, of?: OfRepo): RecipeView {
 			const { recipe, origin } = read(name, of);
 			return { ...recipe, origin, error: null };
 		},
@@ -106,6 +102,16 @@ export function readRecipeText(text: string, name: string, path = `${name}.yml`)
 		throw new SluiceError(error.code, `${path}: ${error.message}`, { field: error.field, hint: error.hint, cause: error });
 	}
 }
+
+export const checkRecipe: Intake["checkRecipe"] = (text, name) => {
+	try {
+		readRecipeText(text, name);
+		return null;
+	} catch (error) {
+		if (!(error instanceof SluiceError)) throw error;
+		return { message: error.message, field: error.field ?? null, hint: error.hint ?? null };
+	}
+};
 
 function namesIn(folder: string): string[] {
 	try {

@@ -23,18 +23,7 @@ export type Cursor = { read(): number | null; write(seq: number): void };
 
 export type WriteBackParts = { scheduler: Scheduler; source: (name: string) => Source | undefined; log: Log; cursor: Cursor };
 
-export type WriteBack = {
-	start(): Promise<void>;
-	/** Resolves when everything that has happened so far is written. */
-	caughtUp(): Promise<void>;
-	/** The jobs that work on the item, as far as events have been read. */
-	openJobs(item: string): number[];
-	/** Writes the state of the item's jobs once more, after a person has written something else. */
-	restate(item: string): Promise<void>;
-	/** What could not be written, by item. */
-	troubles(): ReadonlyMap<string, string>;
-	stop(): Promise<void>;
-};
+export type WriteBack = ReturnType<typeof createWriteBack>;
 
 type Tracked = { item: string; source: string; id: string; lane: string };
 /** The state of an item while jobs work on it. */
@@ -43,7 +32,7 @@ type Chain = { open: Map<number, "waiting" | "running">; failed: boolean; cancel
 const PAGE = 1000;
 const MOST_WORDS = 200;
 
-export function createWriteBack({ scheduler, source, log, cursor }: WriteBackParts): WriteBack {
+export function createWriteBack({ scheduler, source, log, cursor }: WriteBackParts) {
 	const jobs = new Map<number, Tracked | null>();
 	const chains = new Map<string, Chain>();
 	const troubles = new Map<string, string>();
@@ -63,12 +52,8 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		return known;
 	}
 
-	function track(view: Pick<JobView, "id" | "item" | "lane">): Tracked | null {
-		const colon = view.item?.indexOf(":") ?? -1;
-		const tracked =
-			view.item === undefined
-				? null
-				: { item: view.item, source: view.item.slice(0, colon), id: view.item.slice(colon + 1), lane: view.lane };
+	function track(view: JobView): Tracked | null {
+		const tracked = trackedIn(view);
 		jobs.set(view.id, tracked);
 		return tracked;
 	}
@@ -129,24 +114,25 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		}
 	}
 
+	/** The line of history for a job that was queued, if its source wants one. */
+	const queuedLine = (one: Tracked, event: EventRow, text: string): Pick<Change, "line"> =>
+		source(one.source)?.settings.history_on_queue ? { line: lineOf(event, text) } : {};
+
 	/** The item says `failed` while its job is in back-off; now the job is queued. `event`: a person asked for it. */
 	async function again(job: number, event?: EventRow): Promise<void> {
 		const one = await tracked(job);
 		const chain = one && chains.get(one.item);
 		if (!one || !chain?.open.has(job)) return;
-		const line = event && source(one.source)?.settings.history_on_queue ? lineOf(event, `job ${job} ${one.lane}: queued again`) : undefined;
-		await write(one, { status: statusOf(chain), ...(line ? { line } : {}) });
+		await write(one, { status: statusOf(chain), ...(event && queuedLine(one, event, `job ${job} ${one.lane}: queued again`)) });
 	}
 
 	async function added(job: number, event: EventRow): Promise<void> {
 		const one = await tracked(job);
 		if (!one) return;
 		const chain = chainOf(one.item);
-		if (chain.open.size === 0) Object.assign(chain, { failed: false, canceled: false, succeeded: false });
 		chain.open.set(job, "waiting");
-		const line =
-			source(one.source)?.settings.history_on_queue && event.kind === "added" ? lineOf(event, `job ${job} ${one.lane}: queued`) : undefined;
-		await write(one, { status: statusOf(chain), ...(line ? { line } : {}) });
+		const line = event.kind === "added" ? queuedLine(one, event, `job ${job} ${one.lane}: queued`) : {};
+		await write(one, { status: statusOf(chain), ...line });
 	}
 
 	async function began(job: number): Promise<void> {
@@ -202,8 +188,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 				log.warn("an item was left as it is", { item: one.item, reason: left });
 			}
 		} catch (error) {
-			const said = messageOf(error);
-			troubles.set(one.item, `${change.status} could not be written: ${said}`);
+			troubles.set(one.item, `${change.status} could not be written: ${messageOf(error)}`);
 			log.warn("an item could not be written", { item: one.item, status: change.status, error });
 		}
 	}
@@ -234,7 +219,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 	}
 
 	return {
-		async start() {
+		async start(): Promise<void> {
 			if (isFollowing) return;
 			isFollowing = true;
 			const last = await scheduler.lastEvent();
@@ -245,19 +230,23 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 				if (!stopped) log.error("following events has ended", { error });
 			});
 		},
-		async caughtUp() {
+		/** Resolves when everything that has happened so far is written. */
+		async caughtUp(): Promise<void> {
 			const seq = isFollowing ? await scheduler.lastEvent() : 0;
 			if (stopped || done >= seq) return;
 			await new Promise<void>((resolve) => waiting.push({ seq, resolve }));
 		},
-		openJobs: (item) => [...(chains.get(item)?.open.keys() ?? [])],
-		async restate(item) {
+		/** The jobs that work on the item, as far as events have been read. */
+		openJobs: (item: string): number[] => [...(chains.get(item)?.open.keys() ?? [])],
+		/** Writes the state of the item's jobs once more, after a person has written something else. */
+		async restate(item: string): Promise<void> {
 			const chain = chains.get(item);
 			const one = chain && jobs.get([...chain.open.keys()][0] ?? 0);
 			if (chain && one) await write(one, { status: statusOf(chain) });
 		},
-		troubles: () => troubles,
-		async stop() {
+		/** What could not be written, by item. */
+		troubles: (): ReadonlyMap<string, string> => troubles,
+		async stop(): Promise<void> {
 			if (stopped) return;
 			stopped = true;
 			await busy;
@@ -265,6 +254,13 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 			settle(Number.MAX_SAFE_INTEGER);
 		},
 	};
+}
+
+/** Null for a job that works on no item. */
+function trackedIn({ item, lane }: JobView): Tracked | null {
+	if (item === undefined) return null;
+	const colon = item.indexOf(":");
+	return { item, source: item.slice(0, colon), id: item.slice(colon + 1), lane };
 }
 
 function statusOf({ open, failed, canceled, succeeded }: Chain): AgentStatus {

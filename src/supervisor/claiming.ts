@@ -9,18 +9,6 @@ const CLAIM_MAX = 100;
 const CLAIM_RETRY_MS = 1_000;
 const LEASE_RETRY_MS = 100;
 
-export type Claiming = {
-	/** Claims, unless a claim is under way already: that claim sees everything that is committed before it begins. */
-	request(): void;
-	/** Implements `sluice run`. */
-	runCycle(): Promise<PlanReport>;
-	open(): void;
-	/** Claims nothing more. A claim that is under way may still hand over runs. */
-	close(): void;
-	/** No claim and no cycle is under way. */
-	readonly idle: boolean;
-};
-
 type ClaimingParts = Pick<SupervisorDeps, "scheduler" | "host" | "log" | "hostName" | "mayLaunch"> & {
 	begin(claimed: readonly Claimed[]): void;
 	/** A claim or a cycle is over: `drain` waits for that. */
@@ -28,7 +16,11 @@ type ClaimingParts = Pick<SupervisorDeps, "scheduler" | "host" | "log" | "hostNa
 	fault(error: unknown): void;
 };
 
-export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begin, onOver, fault }: ClaimingParts): Claiming {
+/**
+ * `request` claims, unless a claim is under way already: that claim sees everything that is committed before it begins. `runCycle` implements `sluice run`.
+ * After `close`, nothing more is claimed, but a claim that is under way may still hand over runs. `idle`: no claim and no cycle is under way.
+ */
+export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begin, onOver, fault }: ClaimingParts) {
 	const claimer: ClaimOptions = { worker: `host:${hostName}`, host: hostName, kinds: ["command", "agent"], max: CLAIM_MAX };
 	/** Identifies the claim under way; null if there is none. */
 	let claiming: object | null = null;
@@ -97,13 +89,13 @@ export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begi
 	return {
 		request,
 		runCycle,
-		open() {
+		open(): void {
 			isOpen = true;
 		},
-		close() {
+		close(): void {
 			isOpen = false;
 		},
-		get idle() {
+		get idle(): boolean {
 			return claiming === null && cycles === 0;
 		},
 	};

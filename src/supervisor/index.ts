@@ -8,21 +8,20 @@
 //   end/             its program is gone: clearing, judging, reporting
 
 import type { CallerProcess } from "../contracts/processes.ts";
-import type { Claimed, PauseScope, PlanReport } from "../contracts/scheduler.ts";
+import type { Claimed, PauseScope } from "../contracts/scheduler.ts";
 import { messageOf } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
 import type { RunVerdict } from "../core/runs/verdict.ts";
-import type { Segment } from "../core/text/output-order.ts";
-import { type AgentProgress, progressOf } from "./agent.ts";
+import { progressOf } from "./agent.ts";
 import { createAlarm } from "./alarm.ts";
 import { createClaiming } from "./claiming.ts";
 import type { SupervisorContext, SupervisorDeps } from "./context.ts";
 import { accountIn } from "./end/agent-end.ts";
 import { createClearing } from "./end/clearing.ts";
 import { freeze, thaw } from "./freeze.ts";
-import { type Inside, pidOf, runOfProcess } from "./inside.ts";
+import { pidOf, runOfProcess } from "./inside.ts";
 import { LiveRuns } from "./live-runs.ts";
-import { type LogPart, type LogRange, readLog } from "./logs/logs.ts";
+import { type LogRange, readLog } from "./logs/logs.ts";
 import { createOutputOrder } from "./logs/output-order.ts";
 import { dropForgotten, dropOldFolders } from "./logs/retention.ts";
 import { onCommit, onProcess } from "./notices.ts";
@@ -39,49 +38,12 @@ export { type ProgramFound, STEPS, type StartStep, type SupervisorDeps } from ".
 export type { LogPart } from "./logs/logs.ts";
 export type { SupervisorSettings } from "./settings.ts";
 
-export type Supervisor = {
-	/** Matches this host's processes with the runs assigned to it, then claims whenever something may be startable. */
-	start(): Promise<Reconciled>;
-	/**
-	 * Starts nothing new and waits up to `graceMs` for runs to end; then leaves them to their shims, or stops them as `drained`. The supervisor does nothing
-	 * afterwards.
-	 */
-	drain(options: { graceMs: number; runs: "leave" | "stop" }): Promise<void>;
-	/** Claims in the same transaction as a job that is being added in this turn, so that the start waits for one disk sync instead of two. */
-	claimAlong(): void;
-	/** Runs a cycle by hand. Returns what it started and what limited it. */
-	runCycle(): Promise<PlanReport>;
-	/** Soon matches processes with the assigned runs again: other hosts may have been given the runs meanwhile. */
-	lookAgain(): void;
-	freeze(scope: PauseScope): Promise<void>;
-	thaw(scope: PauseScope): Promise<void>;
-	/** Null if this host has no such run. */
-	logs(job: number, options?: LogRange): LogPart | null;
-	/** The order of a run's two streams, as noted in its folder. */
-	orderOf(job: number, attempt: number): Segment[];
-	/** outcome.json of a run that has ended on this host. */
-	outcome(job: number, attempt: number): Record<string, unknown> | null;
-	/** `progress`: an agent's, as far as its output has been read. */
-	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: AgentProgress | null }[];
-	idle(): boolean;
-	/** Why this agent cannot be given this prompt; null if it can. */
-	promptProblem(agent: string, prompt: string): string | null;
-	/** The live run that a token belongs to. */
-	roleOfToken(token: string): { job: number; run: string; token: number } | null;
-	/** The run that a process belongs to; `token` is null if that run is over. */
-	runOfProcess(caller: CallerProcess): Promise<Inside | null>;
-	/** Notes a verdict that a live run has given and that the scheduler has recorded. */
-	noteVerdict(run: { job: number; token: number }, verdict: RunVerdict): void;
-	/** Removes run folders past their retention (also done automatically every few hours). Returns the number of jobs whose folders were removed. */
-	dropOldFolders(): Promise<number>;
-	/** After a gc: removes run folders, last changed before `before`, whose job the scheduler has forgotten. Returns how many. */
-	dropForgotten(before: number): Promise<number>;
-};
+export type Supervisor = ReturnType<typeof createSupervisor>;
 
 const RETENTION_MS = 6 * 3_600_000;
 const DRAIN_ASK_MS = 1_000;
 
-export function createSupervisor(parts: SupervisorDeps): Supervisor {
+export function createSupervisor(parts: SupervisorDeps) {
 	const { scheduler, processes, host, log } = parts;
 	/** Logs a bug in the supervisor and goes on: runs continue behind their shims, and the next scan may recover. */
 	const fault = (error: unknown) => log.error("the supervisor failed", { error: messageOf(error), stack: (error as Error)?.stack });
@@ -118,7 +80,9 @@ export function createSupervisor(parts: SupervisorDeps): Supervisor {
 
 	return {
 		...viewsOf(context),
-		async start() {
+		...actsOf(context),
+		/** Matches this host's processes with the runs assigned to it, then claims whenever something may be startable. */
+		async start(): Promise<Reconciled> {
 			processes.onNews((run) => guarded(() => onProcess(context, run)));
 			// Connections of runs that waited for jobs ended with the earlier daemon. The runs ask again.
 			await scheduler.endWaits();
@@ -132,7 +96,11 @@ export function createSupervisor(parts: SupervisorDeps): Supervisor {
 			tidyUp();
 			return report;
 		},
-		async drain({ graceMs, runs }) {
+		/**
+		 * Starts nothing new and waits up to `graceMs` for runs to end; then leaves them to their shims, or stops them as `drained`. The supervisor does nothing
+		 * afterwards.
+		 */
+		async drain({ graceMs, runs }: { graceMs: number; runs: "leave" | "stop" }): Promise<void> {
 			claiming.close();
 			const isOver = () => live.size === 0 && clearing.size === 0 && claiming.idle;
 			await waiters.until(isOver, graceMs);
@@ -147,19 +115,29 @@ export function createSupervisor(parts: SupervisorDeps): Supervisor {
 			cancelRetention();
 			waiters.wake();
 		},
+		/** Claims in the same transaction as a job that is being added in this turn, so that the start waits for one disk sync instead of two. */
 		claimAlong: claiming.request,
+		/** Runs a cycle by hand. Returns what it started and what limited it. */
 		runCycle: claiming.runCycle,
+		/** Soon matches processes with the assigned runs again: other hosts may have been given the runs meanwhile. */
 		lookAgain: rounds.lookAgain,
-		freeze: async (scope) => freeze(context, scope),
-		thaw: async (scope) => thaw(context, scope),
-		noteVerdict({ job, token }, verdict) {
-			const run = live.ofJob(job);
-			if (run?.token === token) run.verdict = verdict;
-		},
-		dropOldFolders: () => dropOldFolders(context),
-		dropForgotten: (before) => dropForgotten(context, before),
 	};
 }
+
+/** What callers have done to runs and their folders. */
+const actsOf = (context: SupervisorContext) => ({
+	freeze: async (scope: PauseScope) => freeze(context, scope),
+	thaw: async (scope: PauseScope) => thaw(context, scope),
+	/** Notes a verdict that a live run has given and that the scheduler has recorded. */
+	noteVerdict({ job, token }: { job: number; token: number }, verdict: RunVerdict): void {
+		const run = context.live.ofJob(job);
+		if (run?.token === token) run.verdict = verdict;
+	},
+	/** Removes run folders past their retention (also done automatically every few hours). Returns the number of jobs whose folders were removed. */
+	dropOldFolders: () => dropOldFolders(context),
+	/** After a gc: removes run folders, last changed before `before`, whose job the scheduler has forgotten. Returns how many. */
+	dropForgotten: (before: number) => dropForgotten(context, before),
+});
 
 function contextOf(
 	parts: SupervisorDeps,
@@ -188,17 +166,19 @@ function contextOf(
 }
 
 /** What can be asked of the supervisor, and changes nothing. */
-function viewsOf(
-	context: SupervisorContext,
-): Pick<Supervisor, "logs" | "orderOf" | "outcome" | "live" | "idle" | "promptProblem" | "roleOfToken" | "runOfProcess"> {
+function viewsOf(context: SupervisorContext) {
 	const { live, processes } = context;
 	return {
-		logs: (job, options) => readLog(context, job, options),
-		orderOf: (job, attempt) => context.order.segments(`${job}.${attempt}`, folderOf(context, job, attempt)),
-		outcome: (job, attempt) => {
+		/** Null if this host has no such run. */
+		logs: (job: number, options?: LogRange) => readLog(context, job, options),
+		/** The order of a run's two streams, as noted in its folder. */
+		orderOf: (job: number, attempt: number) => context.order.segments(`${job}.${attempt}`, folderOf(context, job, attempt)),
+		/** outcome.json of a run that has ended on this host. */
+		outcome: (job: number, attempt: number) => {
 			const found = accountIn(context, folderOf(context, job, attempt));
 			return found === null || found.elsewhere !== undefined ? null : found;
 		},
+		/** `progress`: an agent's, as far as its output has been read. */
 		live: () =>
 			live.all().map((run) => ({
 				run: run.id,
@@ -209,11 +189,14 @@ function viewsOf(
 				progress: progressOf(run.agent),
 			})),
 		idle: () => live.size === 0,
-		promptProblem: (agent, prompt) => promptProblem(agent, prompt, context.settings()),
-		roleOfToken(token) {
+		/** Why this agent cannot be given this prompt; null if it can. */
+		promptProblem: (agent: string, prompt: string) => promptProblem(agent, prompt, context.settings()),
+		/** The live run that a token belongs to. */
+		roleOfToken(token: string) {
 			const run = live.ofSecret(token);
 			return run ? { job: run.job, run: run.id, token: run.token } : null;
 		},
-		runOfProcess: (caller) => runOfProcess(context, caller),
+		/** The run that a process belongs to; `token` is null if that run is over. */
+		runOfProcess: (caller: CallerProcess) => runOfProcess(context, caller),
 	};
 }

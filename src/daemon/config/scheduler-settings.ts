@@ -13,17 +13,6 @@ import { bringAlong } from "./shared.ts";
 
 type InForce = Pick<ConfigFile, "engine" | "settings">;
 
-export type SchedulerSettings = {
-	takeOver(from: InForce): Promise<void>;
-	/**
-	 * Reports which repos this host can work in. Not needed for a store of its own: the only host gets all jobs and itself reports what is wrong with their
-	 * repos.
-	 */
-	offer(from?: InForce): Promise<void>;
-	/** Ends the watch of the repos' own files. */
-	close(): void;
-};
-
 export async function openSchedulerSettings(parts: {
 	scheduler: Pick<Scheduler, "config" | "configure" | "offer">;
 	store: Pick<StorePlace, "shared">;
@@ -31,8 +20,12 @@ export async function openSchedulerSettings(parts: {
 	/** The settings in force. */
 	config: InForce;
 	log: Log;
-}): Promise<SchedulerSettings> {
+}) {
 	const { scheduler, store, file, config, log } = parts;
+	/**
+	 * Reports which repos this host can work in. Not needed for a store of its own: the only host gets all jobs and itself reports what is wrong with their
+	 * repos.
+	 */
 	const offer = async (from: InForce = config) => void (store.shared && (await scheduler.offer(offeredRepos(from))));
 	/** The scheduler was opened with the file's settings. */
 	let passed = JSON.stringify(engineOf(file));
@@ -56,5 +49,6 @@ export async function openSchedulerSettings(parts: {
 		repoFiles.arm(from);
 	}
 
+	/** `close` ends the watch of the repos' own files. */
 	return { takeOver, offer, close: repoFiles.close };
 }

@@ -10,27 +10,22 @@ import { distrustOf, fitsSocket, plainSocket, realPath, recordedSocket, shortFol
 import { SluiceError } from "../../core/errors.ts";
 import { writeWhole } from "./write-file.ts";
 
-export type SocketPlace = {
-	path: string;
-	/** Called after the socket is closed. The folder stays while runs go on: as long as it exists, no other user can take the path that the runs know. */
-	leave(runs: "none" | "some"): void;
-};
-
 /** `home`: without symbolic links, owned by this user, mode 0700. Throws a SluiceError when no place is safe from other users. */
-export function placeSocket(home: string, env: Record<string, string | undefined>): SocketPlace {
+export function placeSocket(home: string, env: Record<string, string | undefined>) {
 	const distrust = distrustOf(home);
 	if (distrust) throw new SluiceError("store", distrust.what, { hint: distrust.hint });
 	const plain = plainSocket(home);
 	const record = socketRecord(home);
 	if (fitsSocket(plain)) {
 		rmSync(record, { force: true });
-		return { path: plain, leave() {} };
+		return { path: plain, leave(_runs: "none" | "some"): void {} };
 	}
 	const path = recordedSocket(home) ?? join(makeShortFolder(home, env), "sock");
 	writeWhole(record, `${path}\n`);
 	return {
 		path,
-		leave(runs) {
+		/** Called after the socket is closed. The folder stays while runs go on: as long as it exists, no other user can take the path that the runs know. */
+		leave(runs: "none" | "some"): void {
 			if (runs === "some") return;
 			rmSync(record, { force: true });
 			try {

@@ -12,22 +12,17 @@ const JUMP_MS = 5000;
 const CHECK_MS = 30_000;
 const ANSWER_MS = 10_000;
 
-export type Watchdog = {
-	/** `loop` reports missing beats from another thread: host/loop-watch.ts. */
-	start(loop?: { beat(): void; stop(): void }): void;
-	stop(): void;
-	jumps(): number;
-	longestMs(): number;
-};
+export type Watchdog = ReturnType<typeof createWatchdog>;
 
 export function createWatchdog(parts: {
 	clock: Clock;
 	host: Pick<Host, "after">;
 	log: Log;
 	scheduler: Pick<Scheduler, "status" | "plan" | "show">;
-}): Watchdog {
+}) {
 	const { clock, host, log, scheduler } = parts;
-	let loop: Parameters<Watchdog["start"]>[0];
+	/** Reports missing beats from another thread: host/loop-watch.ts. */
+	let loop: { beat(): void; stop(): void } | undefined;
 	let stopped = false;
 	let jumps = 0;
 	let longest = 0;
@@ -80,12 +75,12 @@ export function createWatchdog(parts: {
 	}
 
 	return {
-		start(watched) {
+		start(watched?: typeof loop): void {
 			loop = watched;
 			beat({ mono: clock.monotonic(), wall: clock.now() });
 			check();
 		},
-		stop() {
+		stop(): void {
 			stopped = true;
 			loop?.stop();
 			for (const cancel of cancels) cancel();

@@ -1,26 +1,18 @@
 // Second stage: the settings of config.yml and the layers above it, the store that they name, and what this host's programs are started with.
 
-import type { Git } from "../../contracts/git.ts";
 import { localHost } from "../../host/local.ts";
-import { type ConfigFile, openConfigFile } from "../config/file.ts";
+import { openConfigFile } from "../config/file.ts";
 import { givenTo } from "../config/options.ts";
-import { hostNameOf, type StorePlace, storeOf } from "../fleet/store.ts";
+import { hostNameOf, storeOf } from "../fleet/store.ts";
 import { writeMissingBases } from "../repos/base.ts";
 import { createProgramEnvironment } from "../repos/environment.ts";
 import type { HomeStage } from "./home.ts";
 import type { Undo } from "./undo.ts";
 
-export type ConfigStage = {
-	/** This host's own settings. In a shared store, the scheduler's settings are the store's: `QueueStage.config`. */
-	file: ConfigFile;
-	store: StorePlace;
-	hostName: string;
-	/** The environment that is passed on to runs and other programs. */
-	allowed: () => Record<string, string>;
-	git: Git;
-};
+export type ConfigStage = Awaited<ReturnType<typeof openConfig>>;
 
-export async function openConfig({ options, env, home, log }: HomeStage, undo: Undo): Promise<ConfigStage> {
+export async function openConfig({ options, env, home, log }: HomeStage, undo: Undo) {
+	// This host's own settings. In a shared store, the scheduler's settings are the store's: `QueueStage.config`.
 	const file = openConfigFile({ path: home.config, env, ...givenTo(options, home), host: localHost, log });
 	undo.push(() => file.close());
 	log.mask({ secrets: () => file.settings().secrets });

@@ -1,7 +1,7 @@
 // Sixth stage: socket and HTTP. Calls are answered from here on, while runs of an earlier daemon have not been found again yet.
 
 import type { Checkup, Context } from "../../api/context.ts";
-import { type Serving, serve } from "../../api/server/serve.ts";
+import { serve } from "../../api/server/serve.ts";
 import { localHost } from "../../host/local.ts";
 import { watchLoop } from "../../host/loop-watch.ts";
 import { forCheckedCalls } from "../../open.ts";
@@ -24,19 +24,14 @@ import type { Undo } from "./undo.ts";
 import type { WorkStage } from "./work.ts";
 
 export type Stages = { home: HomeStage; config: ConfigStage; queue: QueueStage; work: WorkStage; runs: SupervisorStage };
-export type DoorStage = {
-	serving: Serving;
-	stopping: ReturnType<typeof createStopping>;
-	/** Tells callers that runs of an earlier daemon have been found again. */
-	ready(): void;
-};
+export type DoorStage = Awaited<ReturnType<typeof openDoors>>;
 
 /** When the thread that watches the event loop is created: not for short-lived daemons. */
 const LOOP_WATCH_MS = 30_000;
 /** Ten times longer than any operation takes. */
 const STUCK_MS = 10_000;
 
-export async function openDoors(stages: Stages, undo: Undo): Promise<DoorStage> {
+export async function openDoors(stages: Stages, undo: Undo) {
 	const { options, clock, home, log } = stages.home;
 	const { scheduler, lease, config } = stages.queue;
 	const { triggers, processes } = stages.work;
@@ -81,6 +76,7 @@ export async function openDoors(stages: Stages, undo: Undo): Promise<DoorStage> 
 			(loss) => void stopping.lost(loss).catch((error) => log.error("stopping failed", { error })),
 		),
 	);
+	/** Tells callers that runs of an earlier daemon have been found again. */
 	const ready = () => {
 		endpoints.ready = true;
 	};

@@ -1,7 +1,6 @@
 // Third stage: the queue of this host is opened, joined under a name with a lease, bound to this home, and given this host's settings.
 
 import type { Clock, Facts, Host } from "../../contracts/host.ts";
-import type { Scheduler } from "../../contracts/scheduler.ts";
 import { AGENT_NAMES } from "../../core/agents/profile.ts";
 import { DEFAULTS } from "../../core/config.ts";
 import { localHost } from "../../host/local.ts";
@@ -9,12 +8,11 @@ import { secret } from "../../host/secret.ts";
 import { openScheduler } from "../../open.ts";
 import { openSources } from "../../sources/index.ts";
 import { guardStore } from "../../stores/sqlite/mark.ts";
-import type { ConfigFile } from "../config/file.ts";
 import { completeInput } from "../config/layers.ts";
 import { remember } from "../config/options.ts";
-import { openSchedulerSettings, type SchedulerSettings } from "../config/scheduler-settings.ts";
+import { openSchedulerSettings } from "../config/scheduler-settings.ts";
 import { shareConfig } from "../config/shared.ts";
-import { guardOf, keepLease, type LeaseKeeper } from "../fleet/lease.ts";
+import { guardOf, keepLease } from "../fleet/lease.ts";
 import { bindHome } from "../fleet/store.ts";
 import { offeredRepos } from "../repos/by-url.ts";
 import { pick } from "../repos/environment.ts";
@@ -23,23 +21,12 @@ import type { ConfigStage } from "./config.ts";
 import type { HomeStage } from "./home.ts";
 import type { Undo } from "./undo.ts";
 
-export type QueueStage = {
-	sources: ReturnType<typeof openSources>;
-	scheduler: Scheduler;
-	lease: LeaseKeeper;
-	/** The settings in force: this host's file, and in a shared store the scheduler's settings from there. */
-	config: ConfigFile;
-	settings: SchedulerSettings;
-	/** The store's clock, which counts for all of its hosts. */
-	clock: Clock;
-	/** Names the function that answers the scheduler's probes. */
-	answerProbes: (by: Host["probe"]) => void;
-};
+export type QueueStage = Awaited<ReturnType<typeof openQueue>>;
 
 /** How often to check whether other hosts have written, for a store without notifications. */
 const OTHERS_MS = 100;
 
-export async function openQueue(base: HomeStage, stage: ConfigStage, undo: Undo): Promise<QueueStage> {
+export async function openQueue(base: HomeStage, stage: ConfigStage, undo: Undo) {
 	const { options, env, clock, home, log } = base;
 	const { file, store } = stage;
 	const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
@@ -52,11 +39,14 @@ export async function openQueue(base: HomeStage, stage: ConfigStage, undo: Undo)
 		await lease.leave();
 		throw error;
 	});
+	// The settings in force: this host's file, and in a shared store the scheduler's settings from there.
 	const config = store.shared ? shareConfig(file, scheduler) : file;
 	const settings = await openSchedulerSettings({ scheduler, store, file, config, log });
 	undo.push(() => settings.close());
 	remember(home.path, options);
-	return { sources, scheduler, lease, config, settings, clock: { ...clock, now: () => scheduler.now() }, answerProbes: probes.answer };
+	/** The store's clock, which counts for all of its hosts. */
+	const storeClock: Clock = { ...clock, now: () => scheduler.now() };
+	return { sources, scheduler, lease, config, settings, clock: storeClock, answerProbes: probes.answer };
 }
 
 async function joinQueue({ options, clock, home, log }: HomeStage, { file, store, hostName }: ConfigStage, host: Host, undo: Undo) {

@@ -1,10 +1,9 @@
 // Fifth stage: the supervisor, and what follows its runs: hooks, the inhibitor of sleep, and what other hosts may see of them. No run is started yet.
 
-import type { Elsewhere } from "../../api/context.ts";
 import type { OutputRequest } from "../../contracts/output.ts";
 import { localDisk } from "../../host/disk.ts";
 import { secret } from "../../host/secret.ts";
-import { createSupervisor, type Supervisor } from "../../supervisor/index.ts";
+import { createSupervisor } from "../../supervisor/index.ts";
 import { runSettings } from "../config/runs.ts";
 import { createKeptRuns, fetchPriorRun } from "../fleet/kept-runs.ts";
 import { answerRequest, createRemoteRuns } from "../fleet/remote-runs.ts";
@@ -21,22 +20,10 @@ import type { QueueStage } from "./queue.ts";
 import type { Undo } from "./undo.ts";
 import type { WorkStage } from "./work.ts";
 
-export type SupervisorStage = {
-	supervisor: Supervisor;
-	/** The path of the socket that runs are given. */
-	socket: string;
-	/** Runs of hosts that share the store; null without such hosts. */
-	others: OtherHosts | null;
-};
-type OtherHosts = {
-	elsewhere: Elsewhere;
-	answer: (question: OutputRequest) => Promise<unknown>;
-	/** Stores for other hosts what an earlier daemon of this host could not store. */
-	backfill: () => Promise<void>;
-};
+export type SupervisorStage = ReturnType<typeof openSupervisor>;
 type Run = { job: number; attempt: number };
 
-export function openSupervisor(base: HomeStage, stage: ConfigStage, queue: QueueStage, at: WorkStage, undo: Undo): SupervisorStage {
+export function openSupervisor(base: HomeStage, stage: ConfigStage, queue: QueueStage, at: WorkStage, undo: Undo) {
 	const { options, env, home, log } = base;
 	const { store, hostName, allowed } = stage;
 	const { scheduler, config, lease } = queue;
@@ -84,5 +71,6 @@ export function openSupervisor(base: HomeStage, stage: ConfigStage, queue: Queue
 	const isThere = async (name: string) => (await scheduler.hosts()).some((one) => one.name === name && one.state !== "gone");
 	const elsewhere = createRemoteRuns({ outputs: scheduler.outputs, clock, name: hostName, isThere });
 	const answer = (question: OutputRequest) => answerRequest({ supervisor, work, clock, host }, question);
+	/** `others`: runs of hosts that share the store. `backfill` stores for them what an earlier daemon of this host could not store. */
 	return { supervisor, socket, others: { elsewhere, answer, backfill: keeping.backfill } };
 }

@@ -1,45 +1,30 @@
 // Fourth stage: what brings work (sources, recipes, triggers) and where it is done (processes, repos, worktrees). Nothing is started yet.
 
 import type { Host } from "../../contracts/host.ts";
-import type { Processes } from "../../contracts/processes.ts";
 import { localDisk } from "../../host/disk.ts";
-import type { FactHost } from "../../host/facts/facts.ts";
 import { usersOf } from "../../host/folder-users.ts";
 import { localHost } from "../../host/local.ts";
 import { openProcesses } from "../../host/processes/index.ts";
 import { runProgram } from "../../host/program.ts";
 import { readSchedule } from "../../host/schedule.ts";
 import { watchPaths } from "../../host/watch-paths.ts";
-import { createWork, type Repo, type Work } from "../../workspaces/index.ts";
+import { createWork } from "../../workspaces/index.ts";
 import { waitForOrphans } from "../../workspaces/orphans.ts";
 import { chaosStep } from "../chaos.ts";
-import { type DaemonIntake, openIntake } from "../intake.ts";
+import { openIntake } from "../intake.ts";
 import { writeMissingBases } from "../repos/base.ts";
 import { createFacts, createRepoFolders, pick } from "../repos/environment.ts";
 import { repoRecipes, settingsOf } from "../repos/repos.ts";
 import { createTriggers, type Triggers } from "../triggers.ts";
 import type { ConfigStage } from "./config.ts";
 import type { HomeStage } from "./home.ts";
-import { createLink, type Link } from "./link.ts";
+import { createLink } from "./link.ts";
 import type { QueueStage } from "./queue.ts";
 import type { Undo } from "./undo.ts";
 
-export type WorkStage = {
-	/** This machine, with the facts of items, repos and files. */
-	host: FactHost;
-	intake: DaemonIntake;
-	triggers: Triggers;
-	processes: Processes;
-	work: Work;
-	/** The repos that have a folder on this host. */
-	placed: () => Record<string, Repo>;
-	/** Whether a job has a run on this host: connected by the supervisor. */
-	isLive: Link<[job: number], boolean>;
-	/** Kills the daemon at a step of a run, in tests. */
-	step: ReturnType<typeof chaosStep>;
-};
+export type WorkStage = Awaited<ReturnType<typeof openWork>>;
 
-export async function openWork(base: HomeStage, stage: ConfigStage, queue: QueueStage, undo: Undo): Promise<WorkStage> {
+export async function openWork(base: HomeStage, stage: ConfigStage, queue: QueueStage, undo: Undo) {
 	const { env, clock, home, log } = base;
 	const { allowed, git } = stage;
 	const { scheduler, sources, config } = queue;
@@ -75,6 +60,7 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 	const step = chaosStep(env.SLUICE_CHAOS_STEP);
 	await waitForOrphans({ processes, host: localHost, log, homeTag: home.tag });
 	const { repo, placed } = createRepoFolders(config, home);
+	/** Whether a job has a run on this host: connected by the supervisor. */
 	const isLive = createLink((_job: number) => false);
 	const work = createWork({
 		scheduler,
@@ -99,7 +85,9 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 	/** Facts of items come from the sources, all others from repositories and this machine. */
 	const probe: Host["probe"] = async (keys) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) });
 	queue.answerProbes(probe);
-	return { host: { ...facts, probe }, intake, triggers, processes, work, placed, isLive, step };
+	/** This machine, with the facts of items, repos and files. */
+	const host = { ...facts, probe };
+	return { host, intake, triggers, processes, work, placed, isLive, step };
 }
 
 /** Passes changed settings to the parts that keep some of them. Rejects if one of them refuses: then the settings before stay in force. */
@@ -107,7 +95,7 @@ function followConfig(
 	{ log }: HomeStage,
 	{ file, git }: ConfigStage,
 	queue: QueueStage,
-	parts: Pick<WorkStage, "intake" | "triggers">,
+	parts: { intake: ReturnType<typeof openIntake>; triggers: Triggers },
 ): void {
 	queue.config.onChange(async (next, before) => {
 		await queue.settings.takeOver({ engine: () => next.config, settings: () => next.settings });

@@ -21,16 +21,22 @@ const TRIES = 3;
 
 type Shim = { id: string; child: ChildProcess; launch: Launch | null };
 
-export type Shims = {
-	hand(launch: Launch): Promise<void>;
-	/** Takes a line from the FIFO. */
-	heard(line: string): void;
-	/** The caller has seen that the run has started. */
-	started(run: string): void;
-	/** The caller has seen the end of the run, perhaps before the FIFO reported it. */
-	ended(run: string): void;
-	close(): Promise<void>;
-};
+/** Starts the process synchronously, so that the number of shims is right for the next call in the same turn of the event loop. */
+function startSh({ sh }: Programs): ChildProcess {
+	// Detached: the shim gets its own session, out of reach of the daemon's terminal. Node resets all signal handlers for it.
+	const child = spawn(sh, [], { cwd: "/", env: {}, stdio: ["pipe", "ignore", "ignore"], detached: true });
+	child.on("error", () => {});
+	// Broken pipe: the handler of the child's exit deals with it.
+	child.stdin?.on("error", () => {});
+	child.unref();
+	return child;
+}
+
+/** Throws why a child without a pid could not be started. */
+async function refuse(child: ChildProcess, { sh }: Programs): Promise<never> {
+	const [cause] = (await once(child, "error")) as [Error];
+	throw new Error(`cannot start ${sh}: ${cause.message}`, { cause });
+}
 
 export function openShims(parts: {
 	programs: Programs;
@@ -39,7 +45,7 @@ export function openShims(parts: {
 	/** Prevents an attempt from ever starting and records why it did not. */
 	giveUp: (dir: string, why: string) => void;
 	tell: (run: string) => void;
-}): Shims {
+}) {
 	const { programs, prelude, look, giveUp, tell } = parts;
 	const tag = randomBytes(4).toString("hex");
 	const shims = new Map<string, Shim>();
@@ -52,25 +58,8 @@ export function openShims(parts: {
 	let count = 0;
 	let closed = false;
 
-	/** Starts the process synchronously, so that the number of shims is right for the next call in the same turn of the event loop. */
-	function startSh(): ChildProcess {
-		// Detached: the shim gets its own session, out of reach of the daemon's terminal. Node resets all signal handlers for it.
-		const child = spawn(programs.sh, [], { cwd: "/", env: {}, stdio: ["pipe", "ignore", "ignore"], detached: true });
-		child.on("error", () => {});
-		// Broken pipe: the handler of the child's exit deals with it.
-		child.stdin?.on("error", () => {});
-		child.unref();
-		return child;
-	}
-
-	async function mustLive(child: ChildProcess): Promise<void> {
-		if (child.pid !== undefined) return;
-		const [cause] = (await once(child, "error")) as [Error];
-		throw new Error(`cannot start ${programs.sh}: ${cause.message}`, { cause });
-	}
-
 	function newShim(): Shim {
-		const shim: Shim = { id: `${tag}-${++count}`, child: startSh(), launch: null };
+		const shim: Shim = { id: `${tag}-${++count}`, child: startSh(programs), launch: null };
 		if (shim.child.pid === undefined) return shim;
 		shims.set(shim.id, shim);
 		shim.child.once("exit", () => {
@@ -108,7 +97,7 @@ export function openShims(parts: {
 		if (closed) throw new SluiceError("closed", "the process layer was closed");
 		const shim = idle.pop() ?? (shims.size < REUSED || !programs.setsidForks ? newShim() : null);
 		if (!shim) return handToLauncher(launch);
-		if (shim.child.pid === undefined) return mustLive(shim.child);
+		if (shim.child.pid === undefined) return refuse(shim.child, programs);
 		shim.launch = launch;
 		busy.set(launch.run, shim);
 		shim.child.stdin?.write(runText(launch, programs, shim.id));
@@ -116,8 +105,8 @@ export function openShims(parts: {
 
 	async function handToLauncher(launch: Launch): Promise<void> {
 		if (!launcher) {
-			const child = startSh();
-			if (child.pid === undefined) return mustLive(child);
+			const child = startSh(programs);
+			if (child.pid === undefined) return refuse(child, programs);
 			child.once("exit", () => {
 				if (launcher === child) launcher = null;
 				const lost = [...handed.values()];
@@ -140,7 +129,8 @@ export function openShims(parts: {
 
 	return {
 		hand,
-		heard(line) {
+		/** Takes a line from the FIFO. */
+		heard(line: string): void {
 			const [kind, run, id] = line.split(" ");
 			if (!run) return;
 			handed.delete(run);
@@ -149,19 +139,20 @@ export function openShims(parts: {
 			// Only exits are reported: shims of an earlier version also report starts.
 			if (kind === "exited") tell(run);
 		},
-		started: (run) => void handed.delete(run),
-		ended(run) {
+		/** The caller has seen that the run has started. */
+		started: (run: string) => void handed.delete(run),
+		/** The caller has seen the end of the run, perhaps before the FIFO reported it. */
+		ended(run: string): void {
 			handed.delete(run);
 			const shim = busy.get(run);
 			if (shim) free(shim, run);
 		},
-		async close() {
+		async close(): Promise<void> {
 			closed = true;
-			const leaving = [...idle, ...(launcher ? [{ child: launcher }] : [])].filter(
-				({ child }) => child.exitCode === null && child.signalCode === null,
-			);
+			const own = launcher ? [{ child: launcher }] : [];
+			const leaving = [...idle, ...own].filter(({ child }) => child.exitCode === null && child.signalCode === null);
 			const gone = leaving.map(({ child }) => once(child, "exit"));
-			for (const { child } of [...shims.values(), ...(launcher ? [{ child: launcher }] : [])]) child.stdin?.end();
+			for (const { child } of [...shims.values(), ...own]) child.stdin?.end();
 			await Promise.all(gone);
 		},
 	};
