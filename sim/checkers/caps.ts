@@ -15,15 +15,13 @@ export const caps: Checker = {
 		const counted = live.filter((job) => job.waits_for === undefined);
 		const returned = moment.events.filter(({ kind }) => kind === "wait_ended").length;
 		const forced = new Set(state.jobs.filter((job) => job.run?.forced).map((job) => job.id));
-		const limits = new Map<string, { limit: number; jobs: number; amount: number; fresh: boolean }>();
+		const limits = new Map<string, { limit: number; amount: number; fresh: boolean; pushed: number }>();
 		const count = (name: string, limit: number | null | undefined, jobs: typeof live, amount = jobs.length) => {
 			if (limit === null || limit === undefined) return;
-			limits.set(name, {
-				limit,
-				jobs: jobs.length,
-				amount,
-				fresh: jobs.some((job) => !memory.ran.has(job.id) && !(forced.has(job.id) && /^(max_concurrent|lane:)/.test(name))),
-			});
+			const begun = jobs.filter((job) => !memory.ran.has(job.id));
+			// Forced runs begin above these caps, also behind others of the same claim; the model judges each start in its turn.
+			const pushed = /^(max_concurrent|lane:)/.test(name) ? begun.filter((job) => forced.has(job.id)).length : 0;
+			limits.set(name, { limit, amount, fresh: begun.length > pushed, pushed });
 		};
 		if (config.max_concurrent > 0) count("max_concurrent", config.max_concurrent, counted);
 		if (config.safety_cap > 0) count("safety_cap", config.safety_cap, live);
@@ -60,10 +58,10 @@ export const caps: Checker = {
 				users.reduce((sum, job) => sum + (job.uses?.[name] ?? 0), 0),
 			);
 		}
-		for (const [name, { limit, amount, fresh }] of limits) {
+		for (const [name, { limit, amount, fresh, pushed }] of limits) {
 			const before = memory.live.get(name) ?? 0;
 			must(
-				amount <= limit || !fresh || amount <= Math.max(limit, before) + (ON_RUNS.test(name) ? returned : 0),
+				amount <= limit || !fresh || amount <= Math.max(limit, before) + pushed + (ON_RUNS.test(name) ? returned : 0),
 				`${name}: ${amount} in use, the cap is ${limit}, it was ${before} before this step`,
 			);
 			memory.live.set(name, amount);

@@ -106,7 +106,13 @@ export function* finish(tx: Tx, told: RunEnd, decided?: Next): Op<Ended> {
 	}
 	released();
 	const ended: Ended = { job: job.id, status: job.status };
-	if (next.to === "wait" && next.backoff_until !== undefined) ended.retry_at = next.backoff_until;
+	if (next.to === "wait") {
+		if (next.backoff_until !== undefined) ended.retry_at = next.backoff_until;
+		// Another job may take the locks that this one has released.
+		tx.answerLater(() => {
+			ended.status = job.status;
+		});
+	}
 	return ended;
 }
 

@@ -267,6 +267,7 @@ export class Engine {
 				const value = step.done ? step.value : yield* drive(op, step);
 				const together = one.phase === "end" && group[index + 1]?.phase === "end";
 				if (!tx.work.isEmpty && !together) yield* drive(drain(tx));
+				if (!together) tx.answerLate();
 				results.push({ one, value });
 			} catch (error) {
 				if (error instanceof StaleTransaction || error instanceof Busy) throw error;
@@ -320,6 +321,7 @@ export class Engine {
 			if (upkeep === "do") beginDueCycle(tx);
 			yield* body(tx, drive);
 			if (!tx.work.isEmpty) yield* drive(drain(tx));
+			tx.answerLate();
 			if (tx.work.closing.size > 0) yield* drive(closeBatches(tx));
 			if (this.memory.nextDue === undefined) this.memory.nextDue = yield* drive(ask({ read: "next_due" }));
 			if (tx.pending()) yield store.write(tx.take());

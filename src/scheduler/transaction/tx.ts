@@ -36,6 +36,8 @@ export class Tx {
 	changes: Changes = noChanges();
 	/** What has to be looked at again before the transaction ends. */
 	readonly work = new Worklist();
+	/** Completes answers of operations that depend on the worklist; see `answerLater`. */
+	private readonly late: (() => void)[] = [];
 	/** Jobs that were written as ended, or into a stage: dropped from memory after the commit. */
 	readonly over: number[] = [];
 	/** Keys of facts that a host should probe once this transaction is committed. */
@@ -82,6 +84,15 @@ export class Tx {
 			this.worlds.set(key, world);
 		}
 		return world;
+	}
+
+	/** `complete` is called once the worklist is empty, before the next operation that is no end of a run. */
+	answerLater(complete: () => void): void {
+		this.late.push(complete);
+	}
+
+	answerLate(): void {
+		if (this.late.length > 0) for (const complete of this.late.splice(0)) complete();
 	}
 
 	nextId(kind: keyof Ids): number {
