@@ -22,7 +22,7 @@ import { closing, closingQuestion, type RunFindings, refused } from "./closing.t
 import { ADAPTERS } from "./index.ts";
 import { keptDenied } from "./permissions/denied.ts";
 import type { Format } from "./profile.ts";
-import { causeOfText, delayIn, momentIn } from "./stream/causes.ts";
+import { causeOfText, delayIn, firstKnown, momentIn } from "./stream/causes.ts";
 import type { Cause, Outcome, Trouble, Used } from "./stream/happening.ts";
 import { momentOr, short } from "./stream/json.ts";
 import { notUnderstoodWords, type Program } from "./stream/not-understood.ts";
@@ -199,8 +199,6 @@ function causeTold({ ended, limit, trouble, retry }: Reading): Cause {
 	return firstKnown(trouble?.cause ?? "unknown", ended?.cause ?? "unknown", retry?.cause ?? "unknown");
 }
 
-const firstKnown = (...causes: Cause[]): Cause => causes.find((cause) => cause !== "unknown") ?? "unknown";
-
 function ofCause(cause: Exclude<Cause, "unknown">, message: string): Verdict {
 	if (cause === "aborted") return { outcome: "killed", message };
 	if (cause === "session_gone") return { outcome: "transient", message, gone: true };
@@ -222,27 +220,19 @@ function lineAbout(cause: Cause, stderr: string): string {
 }
 
 /** The exit kind for the scheduler. A transient error counts as a crash, after which agents are retried. */
-export function exitKindFor(outcome: Outcome, judgedBy: "output" | "exit code"): ExitKind {
-	switch (outcome) {
-		case "ok":
-			return "completed";
-		case "needs_human":
-			return "needs_human";
-		case "limited":
-		case "throttled":
-		case "auth":
-		case "billing":
-			return "rate_limited";
-		case "budget":
-			return "cancelled";
-		case "context":
-			return "failed";
-		case "transient":
-		case "killed":
-			return "crashed";
-		case "crashed":
-			return judgedBy === "exit code" ? "failed" : "crashed";
-		default:
-			return outcome satisfies never;
-	}
-}
+export const exitKindFor = (outcome: Outcome, judgedBy: "output" | "exit code"): ExitKind =>
+	outcome === "crashed" && judgedBy === "exit code" ? "failed" : EXIT_KINDS[outcome];
+
+const EXIT_KINDS: Record<Outcome, ExitKind> = {
+	ok: "completed",
+	needs_human: "needs_human",
+	limited: "rate_limited",
+	throttled: "rate_limited",
+	auth: "rate_limited",
+	billing: "rate_limited",
+	budget: "cancelled",
+	context: "failed",
+	transient: "crashed",
+	killed: "crashed",
+	crashed: "crashed",
+};

@@ -23,8 +23,7 @@ export function waitsFor(format: Format, reading: Pick<Reading, "tools" | "retry
 	const text = stderr.trimEnd().split("\n").at(-1) ?? "";
 	const cause = causeOfText(text);
 	if (!OF_LIMITS.includes(cause)) return null;
-	const delay = delayIn(text);
-	return { cause, text: stderrRetries.words(text), ...(delay === undefined ? {} : { retry_after_ms: delay }) };
+	return { cause, text: stderrRetries.words(text), retry_after_ms: delayIn(text) };
 }
 
 /**

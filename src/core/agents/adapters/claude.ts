@@ -2,13 +2,16 @@
 // prefix.
 
 import type { Adapter } from "../adapter.ts";
-import { causeOfStatus, causeOfText, isDenial } from "../stream/causes.ts";
+import { causeIn, causeOfStatus, causeOfText, firstKnown, isDenial } from "../stream/causes.ts";
 import { type Cause, type Happening, type Json, NOTHING, type Used } from "../stream/happening.ts";
-import { countIn, isObject, listIn, microIn, numberIn, objectIn, secondsIn, short, textIn, toolText } from "../stream/json.ts";
+import { countIn, isObject, listIn, microIn, numberIn, objectIn, secondsIn, sessionIn, short, textIn, toolText } from "../stream/json.ts";
+import { plus } from "../stream/usage.ts";
 import { CLAUDE_TRANSCRIPT, usedByCall } from "./claude-transcript.ts";
+import { COMMAND } from "./command.ts";
 
 export const CLAUDE: Adapter = {
 	profile: {
+		...COMMAND.profile,
 		output: "claude",
 		command: ["claude", "-p", "--output-format", "stream-json", "--verbose", "{options}"],
 		resume: ["claude", "-p", "--output-format", "stream-json", "--verbose", "--resume", "{session}", "{options}"],
@@ -21,7 +24,6 @@ export const CLAUDE: Adapter = {
 		},
 		allow: ["--allowedTools=Bash({command}:*)"],
 		allow_tool: ["--allowedTools={tool}"],
-		ruled: [],
 		mcp: "run",
 		// On SIGINT it still prints its result.
 		stop_signal: "SIGINT",
@@ -87,44 +89,32 @@ const ENDS: Record<string, Cause> = {
 	aborted_tools: "aborted",
 	usage_limit_reached: "limited",
 };
-const causeOfWord = (word: unknown): Cause =>
-	(typeof word === "string" && Object.hasOwn(ERRORS, word) ? ERRORS[word] : undefined) ?? "unknown";
-const endOfWord = (word: unknown): Cause => (typeof word === "string" && Object.hasOwn(ENDS, word) ? ENDS[word] : undefined) ?? "unknown";
-const firstKnown = (...causes: Cause[]): Cause => causes.find((cause) => cause !== "unknown") ?? "unknown";
+const causeOfWord = (word: unknown): Cause => causeIn(ERRORS, word);
+const endOfWord = (word: unknown): Cause => causeIn(ENDS, word);
 
 function interpret(event: Json): Happening[] {
-	const happened: Happening[] = [];
-	const session = textIn(event.session_id);
-	if (session !== "") happened.push({ is: "session", id: session });
-	switch (event.type) {
-		case "system":
-			if (event.subtype === "api_retry") happened.push(retry(event));
-			for (const version of [event.claude_code_version, event.qwen_code_version])
-				if (textIn(version) !== "") happened.push({ is: "version", text: textIn(version) });
-			break;
-		case "assistant":
-			happened.push(...assistant(event));
-			break;
-		case "user":
-			for (const one of listIn(objectIn(event.message).content)) {
-				const part = objectIn(one);
-				if (part.type !== "tool_result") continue;
-				const text = resultText(part.content);
-				const how = part.is_error !== true ? "ok" : isDenial(text) ? "denied" : "failed";
-				happened.push({ is: "tool_done", id: textIn(part.tool_use_id), how, text });
-			}
-			break;
-		case "tool_call":
-			happened.push(...toolCall(event));
-			break;
-		case "rate_limit_event":
-			happened.push(...window(objectIn(event.rate_limit_info)));
-			break;
-		case "result":
-			happened.push(...result(event));
-			break;
-	}
-	return happened;
+	return [...sessionIn(event.session_id), ...(MEANINGS.get(event.type)?.(event) ?? [])];
+}
+
+const MEANINGS = new Map<unknown, (event: Json) => Happening[]>([
+	["system", system],
+	["assistant", assistant],
+	["user", ({ message }) => listIn(objectIn(message).content).map(objectIn).flatMap(toolResult)],
+	["tool_call", toolCall],
+	["rate_limit_event", ({ rate_limit_info }) => window(objectIn(rate_limit_info))],
+	["result", result],
+]);
+
+function system(event: Json): Happening[] {
+	const versions = [event.claude_code_version, event.qwen_code_version].map(textIn).filter((text) => text !== "");
+	return [...(event.subtype === "api_retry" ? [retry(event)] : []), ...versions.map((text): Happening => ({ is: "version", text }))];
+}
+
+function toolResult(part: Json): Happening[] {
+	if (part.type !== "tool_result") return [];
+	const text = resultText(part.content);
+	const how = part.is_error !== true ? "ok" : isDenial(text) ? "denied" : "failed";
+	return [{ is: "tool_done", id: textIn(part.tool_use_id), how, text }];
 }
 
 function retry(event: Json): Happening {
@@ -203,18 +193,9 @@ function result(event: Json): Happening[] {
 	if (isObject(event.usage) || isObject(event.modelUsage)) {
 		const since = event.model_usage_since_last_result;
 		const own = isObject(since) ? usedBy(since, null) : undefined;
-		happened.push({ is: "used", scope: "either", used: totalOf(event), ...(own ? { own } : {}) });
+		happened.push({ is: "used", scope: "either", used: totalOf(event), own });
 	}
-	happened.push({
-		is: "ended",
-		how: badly ? "badly" : "well",
-		cause,
-		text,
-		...(denied ? { denied } : {}),
-		...(asked ? { asked } : {}),
-		...(doubtful ? { doubtful } : {}),
-	});
-	return happened;
+	return [...happened, { is: "ended", how: badly ? "badly" : "well", cause, text, denied, asked, doubtful }];
 }
 
 /** A later version may use other words for its ends: they count as a failure only if the event says so. */
@@ -237,18 +218,9 @@ function totalOf(event: Json): Used {
 }
 
 function usedBy(models: Json, cost: number | null): Used {
-	const sum = { ...NOTHING };
-	let dollars = 0;
-	for (const one of Object.values(models).map(objectIn)) {
-		sum.input_tokens += countIn(one.inputTokens);
-		sum.output_tokens += countIn(one.outputTokens);
-		sum.cached_tokens += countIn(one.cacheReadInputTokens);
-		sum.cache_write_tokens += countIn(one.cacheCreationInputTokens);
-		dollars += numberIn(one.costUSD);
-	}
-	sum.tokens = sum.input_tokens + sum.output_tokens + sum.cached_tokens + sum.cache_write_tokens;
-	sum.cost_micro = cost ?? microIn(dollars);
-	return sum;
+	const all = Object.values(models).map(objectIn);
+	const dollars = all.reduce((sum, one) => sum + numberIn(one.costUSD), 0);
+	return { ...all.map((one) => usedByCall(one, null)).reduce(plus, NOTHING), cost_micro: cost ?? microIn(dollars) };
 }
 
 /** The questions of an AskUserQuestion call, which is denied when no person can answer. */

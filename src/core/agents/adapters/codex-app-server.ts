@@ -1,8 +1,9 @@
 // Notifications of Codex's app-server, as far as they correspond to events of `exec --json`.
 
-import { causeOfText } from "../stream/causes.ts";
+import { causeIn, causeOfText, firstKnown } from "../stream/causes.ts";
 import type { Cause, Happening, Json } from "../stream/happening.ts";
 import { countIn, isObject, objectIn, secondsIn, short, textIn } from "../stream/json.ts";
+import { usedFrom } from "../stream/usage.ts";
 
 const CAUSES: Record<string, Cause> = {
 	contextWindowExceeded: "context",
@@ -20,10 +21,9 @@ const CAUSES: Record<string, Cause> = {
 function causeOf(error: Json): Cause {
 	const info = error.codexErrorInfo;
 	const word = isObject(info) ? (Object.keys(info)[0] ?? "") : textIn(info);
-	const known = Object.hasOwn(CAUSES, word) ? CAUSES[word] : undefined;
-	return known !== undefined && known !== "transient" ? known : firstOf(causeOfText(textIn(error.message)), known);
+	const known = causeIn(CAUSES, word);
+	return known !== "unknown" && known !== "transient" ? known : firstKnown(causeOfText(textIn(error.message)), known);
 }
-const firstOf = (cause: Cause, other: Cause | undefined): Cause => (cause !== "unknown" ? cause : (other ?? "unknown"));
 
 export function interpretAppServer(method: string, params: Json): Happening[] {
 	switch (method) {
@@ -36,15 +36,8 @@ export function interpretAppServer(method: string, params: Json): Happening[] {
 			return item(method === "item/completed" ? "completed" : "started", objectIn(params.item));
 		case "thread/tokenUsage/updated": {
 			const total = objectIn(objectIn(params.tokenUsage).total);
-			const [input_tokens, output_tokens] = [countIn(total.inputTokens), countIn(total.outputTokens)];
-			const used = {
-				tokens: countIn(total.totalTokens) || input_tokens + output_tokens,
-				input_tokens,
-				output_tokens,
-				cached_tokens: countIn(total.cachedInputTokens),
-				cache_write_tokens: countIn(total.cacheWriteInputTokens),
-				cost_micro: null,
-			};
+			const all = countIn(total.totalTokens) === 0 ? null : "totalTokens";
+			const used = usedFrom(total, [all, "inputTokens", "outputTokens", "cachedInputTokens", "cacheWriteInputTokens"]);
 			return [{ is: "used", scope: "session", used }];
 		}
 		case "account/rateLimits/updated": {

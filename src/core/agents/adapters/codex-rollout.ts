@@ -3,9 +3,9 @@
 
 import type { SessionRecord } from "../adapter.ts";
 import { type Json, NOTHING, type Used } from "../stream/happening.ts";
-import { countIn, isObject, objectIn, objectOn, textIn, unique } from "../stream/json.ts";
+import { isObject, objectIn, objectOn, textIn, unique } from "../stream/json.ts";
 import type { Reading } from "../stream/reading.ts";
-import { plus, risen } from "../stream/usage.ts";
+import { plus, risen, usedFrom } from "../stream/usage.ts";
 import { resetIn } from "./codex-app-server.ts";
 
 export const CODEX_ROLLOUT: SessionRecord = {
@@ -101,14 +101,5 @@ export const isSandboxRefusal = (command: string, said: string): boolean =>
 	/read-only file system|operation not permitted|requires approval|rejected by user approval|blocked by (?:the )?sandbox/i.test(said) &&
 	!(/\bgit\b/.test(command) && /index\.lock|\.git\//.test(said));
 
-export function usedIn(usage: Json): Used {
-	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
-	return {
-		tokens: input_tokens + output_tokens,
-		input_tokens,
-		output_tokens,
-		cached_tokens: countIn(usage.cached_input_tokens),
-		cache_write_tokens: countIn(usage.cache_write_input_tokens),
-		cost_micro: null,
-	};
-}
+export const usedIn = (usage: Json): Used =>
+	usedFrom(usage, [null, "input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"]);

@@ -3,9 +3,10 @@
 import type { Adapter } from "../adapter.ts";
 import { causeOfText, delayIn } from "../stream/causes.ts";
 import type { Happening, Json } from "../stream/happening.ts";
-import { isObject, listIn, objectIn, short, textIn, writtenOut } from "../stream/json.ts";
+import { isObject, listIn, objectIn, sessionIn, short, textIn, writtenOut } from "../stream/json.ts";
 import { interpretAppServer } from "./codex-app-server.ts";
 import { CODEX_ROLLOUT, isSandboxRefusal, usedIn } from "./codex-rollout.ts";
+import { COMMAND } from "./command.ts";
 
 /** A login shell resets PATH and would not find `sluice`, whose folder the daemon puts first. Versions that do not know the setting ignore it. */
 const SHELL = ["-c", "allow_login_shell=false"] as const;
@@ -13,6 +14,7 @@ const SHELL = ["-c", "allow_login_shell=false"] as const;
 /** `-`: the prompt comes on standard input. */
 export const CODEX: Adapter = {
 	profile: {
+		...COMMAND.profile,
 		output: "codex",
 		command: ["codex", "exec", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "-"],
 		resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "--", "{session}", "-"],
@@ -24,13 +26,8 @@ export const CODEX: Adapter = {
 			edit: ["-c", 'sandbox_mode="workspace-write"'],
 			full: ["-c", 'sandbox_mode="danger-full-access"'],
 		},
-		// Not needed: Codex's sandbox lets every command run, and limits what the command can write and reach.
-		allow: [],
-		allow_tool: [],
-		ruled: [],
+		// No `allow`: Codex's sandbox lets every command run, and limits what the command can write and reach.
 		mcp: "run",
-		stop_signal: "SIGINT",
-		env: {},
 		home_variable: "CODEX_HOME",
 	},
 	known: {
@@ -77,7 +74,7 @@ function interpret(event: Json): Happening[] {
 	if (typeof event.method === "string") return interpretAppServer(event.method, objectIn(event.params));
 	switch (event.type) {
 		case "thread.started":
-			return textIn(event.thread_id) === "" ? [] : [{ is: "session", id: textIn(event.thread_id) }];
+			return sessionIn(event.thread_id);
 		case "turn.started":
 			return [{ is: "turn" }];
 		case "item.started":
@@ -101,9 +98,7 @@ function interpret(event: Json): Happening[] {
 }
 
 function trouble(text: string): Happening {
-	const cause = causeOfText(text);
-	const delay = delayIn(text);
-	return { is: /^Reconnecting/.test(text) ? "retry" : "trouble", cause, text, ...(delay === undefined ? {} : { retry_after_ms: delay }) };
+	return { is: /^Reconnecting/.test(text) ? "retry" : "trouble", cause: causeOfText(text), text, retry_after_ms: delayIn(text) };
 }
 
 function item(kind: string, one: Json): Happening[] {

@@ -3,10 +3,10 @@
 // end, so an interrupted run is charged by these files.
 
 import type { SessionRecord } from "../adapter.ts";
-import { NOTHING, type Used } from "../stream/happening.ts";
-import { countIn, objectIn, objectOn, textIn } from "../stream/json.ts";
+import type { Used } from "../stream/happening.ts";
+import { objectIn, objectOn, textIn } from "../stream/json.ts";
 import type { Reading } from "../stream/reading.ts";
-import { plus } from "../stream/usage.ts";
+import { plus, usedFrom } from "../stream/usage.ts";
 
 /** The project's folder is not known, so all are tried. Resuming a session may begin a further file. */
 export const GEMINI_RECORD: SessionRecord = {
@@ -28,15 +28,8 @@ export function usedInGeminiRecords(texts: readonly string[], since: number): Us
 	for (const line of texts.flatMap((text) => text.split("\n"))) {
 		const entry = objectOn(line);
 		if (entry?.type !== "gemini" || !(Date.parse(textIn(entry.timestamp)) >= since)) continue;
-		const { total, input, output, cached } = objectIn(entry.tokens);
-		if (countIn(total) === 0) continue;
-		answers.set(textIn(entry.id), {
-			...NOTHING,
-			tokens: countIn(total),
-			input_tokens: countIn(input),
-			output_tokens: countIn(output),
-			cached_tokens: countIn(cached),
-		});
+		const used = usedFrom(objectIn(entry.tokens), ["total", "input", "output", "cached"]);
+		if (used.tokens > 0) answers.set(textIn(entry.id), used);
 	}
 	return answers.size === 0 ? null : [...answers.values()].reduce(plus);
 }

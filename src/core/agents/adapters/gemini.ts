@@ -3,9 +3,11 @@
 import { windowEnd } from "../../time/window.ts";
 import type { Adapter } from "../adapter.ts";
 import { causeOfStatus, causeOfText, delayIn, isDenial } from "../stream/causes.ts";
-import type { Cause, Happening, Json, Trouble, Used } from "../stream/happening.ts";
-import { countIn, isObject, objectIn, short, textIn, toolText } from "../stream/json.ts";
+import { type Cause, type Happening, type Json, NOTHING, type Trouble, type Used } from "../stream/happening.ts";
+import { isObject, objectIn, sessionIn, short, textIn, toolText } from "../stream/json.ts";
 import type { Reading } from "../stream/reading.ts";
+import { plus, usedFrom } from "../stream/usage.ts";
+import { COMMAND } from "./command.ts";
 import { dotenvOfGeminiHome, geminiAccountEnv } from "./gemini-env.ts";
 import { GEMINI_RECORD } from "./gemini-record.ts";
 
@@ -13,6 +15,7 @@ const PLAIN = ["gemini", "-o", "stream-json", "--skip-trust"];
 
 export const GEMINI: Adapter = {
 	profile: {
+		...COMMAND.profile,
 		output: "gemini",
 		command: [...PLAIN, "{options}"],
 		resume: [...PLAIN, "--resume={session}", "{options}"],
@@ -25,10 +28,7 @@ export const GEMINI: Adapter = {
 		},
 		allow: ["--allowed-tools=run_shell_command({command})"],
 		allow_tool: ["--allowed-tools={tool}"],
-		ruled: [],
 		mcp: "run",
-		stop_signal: "SIGINT",
-		env: {},
 		home_variable: "GEMINI_CLI_HOME",
 	},
 	known: {
@@ -71,10 +71,10 @@ const GATED = /"(?:run_shell_command|write_file|replace|edit|web_fetch|google_we
 function interpret(event: Json): Happening[] {
 	switch (event.type) {
 		case "init":
-			return textIn(event.session_id) === "" ? [] : [{ is: "session", id: textIn(event.session_id) }];
+			return sessionIn(event.session_id);
 		case "message":
 			if (event.role !== "assistant") return [];
-			return [{ is: "said", text: textIn(event.content), ...(event.delta === true ? { piece: true as const } : {}) }];
+			return [{ is: "said", text: textIn(event.content), piece: event.delta === true }];
 		case "tool_use":
 			return [{ is: "tool", id: textIn(event.tool_id), name: textIn(event.tool_name), text: toolText(objectIn(event.parameters)) }];
 		case "tool_result": {
@@ -134,21 +134,13 @@ const isSingle = ({ type, stats, response, error }: Json): boolean =>
 	type === undefined && isObject(stats) && (typeof response === "string" || isObject(error));
 
 function single(event: Json): Happening[] {
-	const session: Happening[] = textIn(event.session_id) === "" ? [] : [{ is: "session", id: textIn(event.session_id) }];
+	const session = sessionIn(event.session_id);
 	if (isObject(event.error)) {
 		const text = textIn(event.error.message);
 		return [...session, { is: "ended", how: "badly", cause: causeOfText(text), text }];
 	}
 	const models = Object.values(objectIn(objectIn(event.stats).models)).map((one) => objectIn(objectIn(one).tokens));
-	const sum = (key: string) => models.reduce((total, one) => total + countIn(one[key]), 0);
-	const used: Used = {
-		tokens: sum("total"),
-		input_tokens: sum("prompt"),
-		output_tokens: sum("candidates"),
-		cached_tokens: sum("cached"),
-		cache_write_tokens: 0,
-		cost_micro: null,
-	};
+	const used = models.map((tokens) => usedFrom(tokens, ["total", "prompt", "candidates", "cached"])).reduce(plus, NOTHING);
 	return [
 		...session,
 		{ is: "said", text: textIn(event.response) },
@@ -157,14 +149,7 @@ function single(event: Json): Happening[] {
 	];
 }
 
-const usedIn = (stats: Json): Used => ({
-	tokens: countIn(stats.total_tokens),
-	input_tokens: countIn(stats.input_tokens),
-	output_tokens: countIn(stats.output_tokens),
-	cached_tokens: countIn(stats.cached),
-	cache_write_tokens: 0,
-	cost_micro: null,
-});
+const usedIn = (stats: Json): Used => usedFrom(stats, ["total_tokens", "input_tokens", "output_tokens", "cached"]);
 
 const CODES: Record<number, Cause> = { 41: "auth", 53: "budget", 55: "needs_human", 130: "aborted" };
 
@@ -187,8 +172,7 @@ function inVain(stderr: string): Trouble | null {
 	if (words === undefined || error === undefined) return null;
 	const cause = causeOfText(told);
 	if (!["throttled", "limited", "transient"].includes(cause)) return null;
-	const delay = delayIn(words);
-	return { cause, text: wordsOfFailure(words, error), ...(delay === undefined ? {} : { retry_after_ms: delay }) };
+	return { cause, text: wordsOfFailure(words, error), retry_after_ms: delayIn(words) };
 }
 
 /** `words` name the failure, or only its status; in that case `error` holds the provider's response. */

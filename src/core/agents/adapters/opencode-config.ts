@@ -12,7 +12,7 @@
 // run alone, so that no file can name it: its rules come last, in the order written here.
 
 import type { Permission } from "../profile.ts";
-import { isObject } from "../stream/json.ts";
+import { isObject, objectIn } from "../stream/json.ts";
 
 /** The variable with the text of a configuration file that opencode reads after all files. */
 export const OPENCODE_CONFIG = "OPENCODE_CONFIG_CONTENT";
@@ -121,8 +121,8 @@ export function opencodeConfig({
 	const text = JSON.stringify({
 		...before,
 		...own,
-		...(own.agent || before.agent ? { agent: { ...objectOf(before.agent), ...own.agent } } : {}),
-		...(mcp || before.mcp ? { mcp: { ...objectOf(before.mcp), ...mcp } } : {}),
+		...(own.agent || before.agent ? { agent: { ...objectIn(before.agent), ...own.agent } } : {}),
+		...(mcp || before.mcp ? { mcp: { ...objectIn(before.mcp), ...mcp } } : {}),
 	});
 	return { text: text === "{}" ? undefined : text };
 }
@@ -140,8 +140,6 @@ const ownAgent = (name: string, rules: OpencodeRules): OwnAgent => ({
 		},
 	},
 });
-
-const objectOf = (value: unknown) => (isObject(value) ? value : {});
 
 function parsed(text: string): Record<string, unknown> | null {
 	try {

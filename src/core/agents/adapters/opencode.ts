@@ -3,7 +3,8 @@
 import type { Adapter } from "../adapter.ts";
 import { causeOfStatus, causeOfText, isDenial } from "../stream/causes.ts";
 import type { Cause, Happening, Json, Trouble } from "../stream/happening.ts";
-import { countIn, isObject, microIn, objectIn, short, textIn, toolText } from "../stream/json.ts";
+import { countIn, isObject, microIn, objectIn, sessionIn, short, textIn, toolText } from "../stream/json.ts";
+import { COMMAND } from "./command.ts";
 import { OPENCODE_CONFIG, OPENCODE_OBEYS, opencodeConfig } from "./opencode-config.ts";
 
 /** opencode retries silently, and no option limits that; its log on stderr shows the retries. */
@@ -11,6 +12,7 @@ const PLAIN = ["opencode", "run", "--format", "json", "--print-logs", "--log-lev
 
 export const OPENCODE: Adapter = {
 	profile: {
+		...COMMAND.profile,
 		output: "opencode",
 		// Without a title, opencode makes an extra call to create one, whose usage is not in its output and so not on any ledger.
 		command: [...PLAIN, "--title", "{title}", "{options}"],
@@ -19,11 +21,8 @@ export const OPENCODE: Adapter = {
 		model: ["-m", "{model}"],
 		permissions: { ask: ["--agent", "{agent}"], edit: ["--agent", "{agent}"], full: ["--auto"] },
 		ruled: ["ask", "edit"],
-		// Allowed by rules: opencode-config.ts.
-		allow: [],
-		allow_tool: [],
+		// No `allow`: opencode-config.ts makes rules.
 		mcp: "run",
-		stop_signal: "SIGINT",
 		env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
 		home_variable: "XDG_DATA_HOME",
 	},
@@ -37,7 +36,7 @@ export const OPENCODE: Adapter = {
 	},
 	interpret,
 	// Other formats also have an `error`, of a different shape.
-	knows: ({ type, error }) => (type === "error" ? isObject(error) : EVENTS.has(type)),
+	knows: ({ type, error }) => (type === "error" ? isObject(error) : MEANINGS.has(type)),
 	tools: { shell: ["bash"], file: ["write", "edit", "patch", "multiedit", "apply_patch", "read"], web: ["webfetch"] },
 	mcp: ({ command, args }) => ({ options: [], servers: { sluice: { type: "local", command: [command, ...args], enabled: true } } }),
 	environment({ env, permission, commands, tools, agent, mcp }) {
@@ -48,34 +47,18 @@ export const OPENCODE: Adapter = {
 	stderrRetries: { words: wordsOf, inVain },
 };
 
-const EVENTS = new Set<unknown>(["step_start", "step_finish", "text", "reasoning", "tool_use"]);
-
 function interpret(event: Json): Happening[] {
-	const happened: Happening[] = [];
-	if (textIn(event.sessionID) !== "") happened.push({ is: "session", id: textIn(event.sessionID) });
-	const part = objectIn(event.part);
-	switch (event.type) {
-		case "step_start":
-			happened.push({ is: "turn", at: countIn(event.timestamp) });
-			break;
-		case "text":
-			happened.push({ is: "said", text: textIn(part.text) });
-			break;
-		case "reasoning":
-			happened.push({ is: "thought", text: textIn(part.text) });
-			break;
-		case "tool_use":
-			happened.push(...tool(part));
-			break;
-		case "step_finish":
-			happened.push(...finished(part));
-			break;
-		case "error":
-			happened.push(...failed(objectIn(event.error)));
-			break;
-	}
-	return happened;
+	return [...sessionIn(event.sessionID), ...(MEANINGS.get(event.type)?.(objectIn(event.part), event) ?? [])];
 }
+
+const MEANINGS = new Map<unknown, (part: Json, event: Json) => Happening[]>([
+	["step_start", (_, { timestamp }) => [{ is: "turn", at: countIn(timestamp) }]],
+	["text", ({ text }) => [{ is: "said", text: textIn(text) }]],
+	["reasoning", ({ text }) => [{ is: "thought", text: textIn(text) }]],
+	["tool_use", tool],
+	["step_finish", finished],
+	["error", (_, { error }) => failed(objectIn(error))],
+]);
 
 function tool(part: Json): Happening[] {
 	const state = objectIn(part.state);
@@ -101,7 +84,7 @@ function finished(part: Json): Happening[] {
 		cache_write_tokens,
 		cost_micro: microIn(part.cost),
 	};
-	const happened: Happening[] = [{ is: "used", scope: "step", used, ...(textIn(part.id) === "" ? {} : { id: textIn(part.id) }) }];
+	const happened: Happening[] = [{ is: "used", scope: "step", used, id: textIn(part.id) || undefined }];
 	if (part.reason === "stop") happened.push({ is: "ended", how: "well", cause: "unknown", text: "" });
 	else if (part.reason === "length")
 		happened.push({ is: "ended", how: "badly", cause: "context", text: "the answer was longer than the model may write" });
@@ -111,11 +94,10 @@ function finished(part: Json): Happening[] {
 function failed(error: Json): Happening[] {
 	const data = objectIn(error.data);
 	const text = textIn(data.message) || textIn(error.name) || "an error without words";
-	const headers = objectIn(data.responseHeaders);
-	const retry_after_ms = retryAfter(headers);
+	const retry_after_ms = retryAfter(objectIn(data.responseHeaders));
 	const cause = causeOf(error, data, text);
 	return [
-		{ is: "trouble", cause, text, ...(retry_after_ms === undefined ? {} : { retry_after_ms }) },
+		{ is: "trouble", cause, text, retry_after_ms },
 		{ is: "ended", how: "badly", cause, text },
 	];
 }

@@ -5,6 +5,12 @@ import { isTimezone, windowEnd, windowStart } from "../../time/window.ts";
 import type { Cause } from "./happening.ts";
 import { numberOr } from "./json.ts";
 
+export const firstKnown = (...causes: Cause[]): Cause => causes.find((cause) => cause !== "unknown") ?? "unknown";
+
+/** The cause that a program's own word stands for. */
+export const causeIn = (words: Readonly<Record<string, Cause>>, word: unknown): Cause =>
+	(typeof word === "string" && Object.hasOwn(words, word) ? words[word] : undefined) ?? "unknown";
+
 export function causeOfStatus(told: unknown): Cause {
 	const status = numberOr(told);
 	if (status === undefined) return "unknown";

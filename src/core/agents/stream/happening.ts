@@ -46,7 +46,7 @@ export type Happening =
 	/** The program's version, as it prints it. */
 	| { is: "version"; text: string }
 	/** `piece`: the next `said` continues the same message. */
-	| { is: "said"; text: string; piece?: true }
+	| { is: "said"; text: string; piece?: boolean }
 	| { is: "thought"; text: string }
 	| { is: "notice"; text: string }
 	/** `at`: when the model began its answer, epoch milliseconds; only of programs that report tools after they are done. */
@@ -67,12 +67,20 @@ export type Happening =
 	 * `either`: `process` or `session`, depending on the version. `own`: usage of this process alone, if reported. `id`: identifies a step, so that a line
 	 * printed twice counts once.
 	 */
-	| { is: "used"; scope: "step" | "process" | "session" | "either"; used: Used; own?: Used | undefined; id?: string }
+	| { is: "used"; scope: "step" | "process" | "session" | "either"; used: Used; own?: Used | undefined; id?: string | undefined }
 	/**
 	 * The end of a turn. `denied`: tool calls that were not allowed. `asked`: what the agent wanted a tool to ask a person. `doubtful`: the event has no
 	 * known word for success, so it counts as one only if nothing contradicts it.
 	 */
-	| { is: "ended"; how: "well" | "badly"; cause: Cause; text: string; denied?: string[]; asked?: string[]; doubtful?: true };
+	| {
+			is: "ended";
+			how: "well" | "badly";
+			cause: Cause;
+			text: string;
+			denied?: string[] | undefined;
+			asked?: string[] | undefined;
+			doubtful?: boolean;
+	  };
 
 /** Turns one line of JSON into happenings. Unknown events yield none. */
 export type Interpret = (event: Json) => Happening[];

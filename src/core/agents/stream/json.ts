@@ -1,11 +1,12 @@
 // Reads JSON from other programs: fields of any type, truncated lines, lines with other text in front.
 
-import type { Json } from "./happening.ts";
+import type { Happening, Json } from "./happening.ts";
 
 export const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
 export const objectIn = (value: unknown): Json => (isObject(value) ? value : {});
 export const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 export const textIn = (value: unknown): string => (typeof value === "string" ? value : "");
+export const sessionIn = (id: unknown): Happening[] => (typeof id === "string" && id !== "" ? [{ is: "session", id }] : []);
 /** A number, also if it is written as text; undefined for anything else. */
 export const numberOr = (value: unknown): number | undefined => {
 	const number = typeof value === "string" && /^\s*-?\d{1,20}(?:\.\d{1,20})?(?:e-?\d{1,3})?\s*$/i.test(value) ? Number(value) : value;

@@ -11,7 +11,8 @@
 //
 // The mark is the value from which the program's next session sum counts, not all that was charged.
 
-import { NOTHING, type Used } from "./happening.ts";
+import { type Json, NOTHING, type Used } from "./happening.ts";
+import { countIn } from "./json.ts";
 import type { Reading } from "./reading.ts";
 
 /** `total`: null if unknown. */
@@ -41,15 +42,24 @@ function isCumulative({ scope, used }: NonNullable<Reading["total"]>, mark: Used
 	return Math.abs(used.tokens - mark.tokens - seen) < Math.abs(used.tokens - seen);
 }
 
+const PARTS = ["tokens", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens"] as const;
+
 /** Combines each part of two reports, except the cost. */
-const each = (one: Used, other: Used, combine: (a: number, b: number) => number, cost_micro: number | null): Used => ({
-	tokens: combine(one.tokens, other.tokens),
-	input_tokens: combine(one.input_tokens, other.input_tokens),
-	output_tokens: combine(one.output_tokens, other.output_tokens),
-	cached_tokens: combine(one.cached_tokens, other.cached_tokens),
-	cache_write_tokens: combine(one.cache_write_tokens, other.cache_write_tokens),
-	cost_micro,
-});
+function each(one: Used, other: Used, combine: (a: number, b: number) => number, cost_micro: number | null): Used {
+	const all = { ...NOTHING, cost_micro };
+	for (const part of PARTS) all[part] = combine(one[part], other[part]);
+	return all;
+}
+
+/**
+ * Reads a program's report: the members that hold the total, the input, the output, and what was read from the cache and written to it. Without a total it
+ * is input and output together.
+ */
+export function usedFrom(report: Json, [total, ...parts]: readonly [string | null, string, string, string, string?]): Used {
+	const [input_tokens = 0, output_tokens = 0, cached_tokens = 0, cache_write_tokens = 0] = parts.map((name = "") => countIn(report[name]));
+	const tokens = total === null ? input_tokens + output_tokens : countIn(report[total]);
+	return { tokens, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro: null };
+}
 
 export const plus = (one: Used, other: Used): Used => {
 	const isPriced = one.cost_micro !== null || other.cost_micro !== null;
