@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { AgentDocument, AgentHandle } from "../api/context.ts";
-import { ADAPTERS, type CustomProfile, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
+import { ADAPTERS, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import { AGENT_NAMES, type Profile } from "../core/agents/profile.ts";
 import { isOlder, permissionProblem } from "../core/agents/version.ts";
 import { SluiceError } from "../core/errors.ts";
@@ -14,25 +14,20 @@ import { suggest } from "../core/input/nearest.ts";
 import { isOneOf } from "../core/text/one-of.ts";
 import { matchesAny } from "../core/text/stars.ts";
 import { type Env, find, isProgram } from "../host/program-path.ts";
+import type { Settings } from "./config/settings.ts";
 import { createReveal } from "./reveal.ts";
 import { startProblem } from "./start-check.ts";
 
 const VERSION_MS = 5000;
 
-export type AgentParts = {
-	agents: () => Record<string, CustomProfile>;
-	accounts: () => Record<string, AccountOf>;
-	/** The daemon's environment: programs are found by its PATH, and `env:` references are resolved in it. */
-	env: () => Env;
-	/** Which of its variables runs receive: the setting `env`. Jobs capture the same names from their caller. */
-	allowed: () => readonly string[];
-};
-type AccountOf = { home: string | null; env?: Record<string, string> };
+/** `env`: which of the daemon's variables runs receive. Jobs capture the same names from their caller. */
+export type AgentSettings = Pick<Settings, "agents" | "accounts" | "env">;
 
-export function createAgents({ agents, accounts, env, allowed }: AgentParts): AgentHandle {
+/** `env`: the daemon's environment. Programs are found by its PATH, and `env:` references are resolved in it. */
+export function createAgents(settings: () => AgentSettings, env: Env): AgentHandle {
+	const agents = () => settings().agents;
 	const names = () => [...new Set([...AGENT_NAMES, "command", ...Object.keys(agents())])];
-	const look = (name: string) =>
-		lookAt(name, profileOf(name, agents()) as Profile, { env: env(), accounts: accounts(), own: agents(), allowed: allowed() });
+	const look = (name: string) => lookAt(name, profileOf(name, agents()) as Profile, settings(), env);
 	return {
 		names,
 		list: () => Promise.all(names().map(look)),
@@ -41,11 +36,12 @@ export function createAgents({ agents, accounts, env, allowed }: AgentParts): Ag
 			const { ruled: _, ...shown } = profile;
 			return { ...(await look(name)), profile: shown };
 		},
-		startProblem: (job) => startProblem(job, agents(), env()),
+		startProblem: (job) => startProblem(job, agents(), env),
 		opening(name, session, account) {
 			const profile = profileOf(name, agents());
 			if (!profile || profile.open.length === 0) return null;
-			const home = account !== null && Object.hasOwn(accounts(), account) ? accounts()[account]?.home : null;
+			const { accounts } = settings();
+			const home = account !== null && Object.hasOwn(accounts, account) ? accounts[account]?.home : null;
 			const env = home && profile.home_variable ? { [profile.home_variable]: home } : {};
 			return { argv: profile.open.map((word) => word.replaceAll("{session}", () => session)), env };
 		},
@@ -60,9 +56,7 @@ export function createAgents({ agents, accounts, env, allowed }: AgentParts): Ag
 	};
 }
 
-type Surroundings = { env: Env; accounts: Record<string, AccountOf>; own: Record<string, CustomProfile>; allowed: readonly string[] };
-
-async function lookAt(name: string, profile: Profile, { env, accounts, own, allowed }: Surroundings): Promise<AgentDocument> {
+async function lookAt(name: string, profile: Profile, settings: AgentSettings, env: Env): Promise<AgentDocument> {
 	const [program = ""] = profile.command;
 	// Only known programs are started to ask for their version: others may do something else with the option.
 	const found = programOf(program, env);
@@ -71,14 +65,14 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 	const version = asks ? await versionOf(found, env) : null;
 	const reveal = createReveal(env);
 	// The environment of a run: a variable of the daemon counts only if the setting `env` allows it or a reference names it.
-	const handed = { ...pick(env, allowed), ...held(profile.env, reveal) };
+	const handed = { ...pick(env, settings.env), ...held(profile.env, reveal) };
 	const accountsHere = known
-		? Object.entries(accounts).filter(([, one]) => one.home !== null || Object.keys(one.env ?? {}).length > 0)
+		? Object.entries(settings.accounts).filter(([, one]) => one.home !== null || Object.keys(one.env).length > 0)
 		: [];
 	const broken = revealed(profile.env, `agents.${name}.env`, reveal);
 	return {
 		name,
-		built_in: isFormat(name) && !Object.hasOwn(own, name),
+		built_in: isFormat(name) && !Object.hasOwn(settings.agents, name),
 		output: profile.output,
 		program: program === "" ? null : program,
 		path: found,
@@ -88,7 +82,7 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 		newer: known !== null && version !== null && "version" in version && isOlder(known.tested, version.version) === true,
 		resumes: profile.resume.length > 0,
 		logged_in: known && found ? isLoggedIn(profile, handed, null) : null,
-		accounts: accountsHere.map(([account, { home, env: keys = {} }]) => ({
+		accounts: accountsHere.map(([account, { home, env: keys }]) => ({
 			account,
 			home,
 			logged_in: isLoggedIn(profile, { ...handed, ...held(keys, reveal) }, home, Object.keys(keys)),

@@ -9,7 +9,7 @@ import { SluiceError } from "../core/errors.ts";
 import { isDatabase, shownStore } from "../core/text/store-address.ts";
 import { makeFolder } from "../host/folder.ts";
 import { localHost } from "../host/local.ts";
-import { type ConfigProblem, openConfigFile, problemsIn } from "./config/file.ts";
+import { type ConfigProblem, openConfigFile, problemOf, problemsIn } from "./config/file.ts";
 import { SETTINGS, type Settings } from "./config/settings.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
 import { backUp } from "./service/backup.ts";
@@ -106,6 +106,6 @@ function read(home: string): { settings: Settings } | ConfigProblem {
 		return { settings: file.settings() };
 	} catch (error) {
 		if (!(error instanceof SluiceError)) throw error;
-		return { code: error.code, message: error.message, field: error.field ?? null, hint: error.hint ?? null };
+		return problemOf(error);
 	}
 }

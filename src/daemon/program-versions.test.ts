@@ -50,9 +50,7 @@ test("of an opencode that is too old is a problem that the list of agents shows"
 	const folder = makeFolder();
 	const env = { PATH: `${folder}:/bin:/usr/bin`, HOME: folder };
 	const listed = async (agents = {}) =>
-		(await createAgents({ agents: () => agents, accounts: () => ({}), env: () => env, allowed: () => [] }).list()).find(
-			({ name }) => name === "opencode",
-		);
+		(await createAgents(() => ({ agents, accounts: {}, env: [] }), env).list()).find(({ name }) => name === "opencode");
 	writeProgram(folder, "1.18.2");
 	expect((await listed())?.problem).toContain("opencode 1.18.2 may not obey permission edit");
 	writeProgram(folder, "1.18.33");

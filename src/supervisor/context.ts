@@ -6,6 +6,7 @@ import type { Log } from "../contracts/log.ts";
 import type { Processes } from "../contracts/processes.ts";
 import type { JobView, Scheduler } from "../contracts/scheduler.ts";
 import type { Workspaces } from "../contracts/workspace.ts";
+import { codeOf } from "../core/errors.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Clearing } from "./end/clearing.ts";
 import type { LiveRuns } from "./live-runs.ts";
@@ -100,7 +101,4 @@ export function forget(context: SupervisorContext, run: LiveRun): void {
 }
 
 /** True for a stale token or a job that no longer exists: the scheduler takes no more reports about this run. */
-export const isOvertaken = (error: unknown): boolean => {
-	const code = (error as { code?: unknown } | null)?.code;
-	return code === "fenced" || code === "not_found";
-};
+export const isOvertaken = (error: unknown): boolean => ["fenced", "not_found"].includes(codeOf(error));

@@ -9,6 +9,7 @@
 
 import type { Claimed, PauseScope, RunEnd } from "../contracts/scheduler.ts";
 import type { Workspaces } from "../contracts/workspace.ts";
+import { given } from "../core/given.ts";
 import { runId, type StopKind } from "../core/job.ts";
 import type { RunVerdict } from "../core/runs/verdict.ts";
 import type { AgentRun } from "./agent.ts";
@@ -78,10 +79,8 @@ export type RunFolders = { runs: string; homeTag: string; workspaces?: Workspace
 export const markOf = ({ homeTag }: RunFolders, run: string) => `${homeTag}-${run}`;
 export const folderOf = ({ runs }: RunFolders, job: number, attempt: number) => `${runs}/${job}/${attempt}`;
 
-export function enlist({ job, spec: _spec, run }: Claimed, place: RunFolders, now: number): LiveRun {
+export function enlist({ job, run }: Claimed, place: RunFolders, now: number): LiveRun {
 	const id = runId(job.id, run.attempt);
-	const { lane, repo, batch } = job;
-	const { account } = run;
 	return {
 		id,
 		job: job.id,
@@ -91,12 +90,7 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: RunFolders, no
 		mark: markOf(place, id),
 		kind: job.kind === "agent" ? "agent" : "command",
 		agent: null,
-		scope: {
-			lane,
-			...(repo === undefined ? {} : { repo }),
-			...(batch === undefined ? {} : { batch }),
-			...(account === undefined ? {} : { account }),
-		},
+		scope: { lane: job.lane, ...given({ repo: job.repo, batch: job.batch, account: run.account }) },
 		since: run.started_at,
 		stage: { is: "launching", isPreparing: false, handedOverAt: now, handOvers: 1, isOverdue: false, lookAt: Number.POSITIVE_INFINITY },
 		housed: place.workspaces?.has(job) === true,

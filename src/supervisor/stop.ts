@@ -9,7 +9,7 @@
 import { messageOf } from "../core/errors.ts";
 import type { StopKind } from "../core/job.ts";
 import { isOvertaken, type SupervisorContext } from "./context.ts";
-import { isOver, neverStarted, see } from "./end/end.ts";
+import { isOver, launchFailed, see } from "./end/end.ts";
 import { release } from "./freeze.ts";
 import type { LiveRun } from "./run.ts";
 
@@ -81,7 +81,7 @@ function keepFromStarting(context: SupervisorContext, run: LiveRun, now: number)
 	const { stop } = run;
 	try {
 		if (context.processes.forbid(run.id, run.dir)) {
-			neverStarted(context, run);
+			launchFailed(context, run, "it was never started");
 			return Number.POSITIVE_INFINITY;
 		}
 	} catch (error) {

@@ -7,7 +7,7 @@ import type { WorkspaceContext } from "./context.ts";
 
 const UNDER_WAY = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 const SLOW_MS = 30 * 60_000;
-/** Longer than a git command of a person holds a lock. */
+/** Longer than a git command, also one of a person, holds a lock. */
 const LOCK_MS = 10_000;
 
 /** `path`: the checkout that has the branch, or null. `why`: the reason why the checkout must be left alone now, or null. */
@@ -42,16 +42,16 @@ export function untrackedIn(stderr: string): string[] {
 		.filter((line) => line !== "");
 }
 
-/**
- * Removes a lock older than LOCK_MS. The record's note says that a git of Sluice was moving this branch, and that git is gone, so an old lock was left by it.
- */
-function dropIfOld({ disk, clock, log }: WorkspaceContext, lock: string): void {
+/** Removes a lock that is so old that no live git can hold it; returns whether it was. */
+export function dropIfOld({ disk, clock, log }: Pick<WorkspaceContext, "disk" | "clock" | "log">, lock: string): boolean {
 	const since = disk.changedAt(lock);
-	if (since === null || clock.now() - since < LOCK_MS) return;
+	if (since === null || clock.now() - since < LOCK_MS) return false;
 	log.warn("a lock that a killed git has left is removed", { lock });
 	disk.remove(lock);
+	return true;
 }
 
+/** The record's note says that a git of Sluice was moving this branch, and that git is gone, so an old lock was left by it. */
 export async function dropOldLock(context: WorkspaceContext, root: string, name: string): Promise<void> {
 	const common = await context.git.ask(root, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
 	dropIfOld(context, `${common}/${name}`);

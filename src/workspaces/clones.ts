@@ -10,10 +10,11 @@
 //   moved                   has commits of its own, or is checked out              stays
 //   deleted                 where origin's was                                     is deleted
 
-import { currentBranch, type Git, GitError, isAncestor, isCommit, localRef } from "../contracts/git.ts";
+import { currentBranch, type Git, GitError, isAncestor, isCommit, localRef, shared } from "../contracts/git.ts";
 import { messageOf } from "../core/errors.ts";
 import { withoutCredentials } from "../core/text/repo-url.ts";
 import { isInside } from "../core/trust/path.ts";
+import { dropIfOld } from "./base.ts";
 import type { Repo, WorkspaceDeps } from "./context.ts";
 
 export type Clones = ReturnType<typeof createClones>;
@@ -21,15 +22,15 @@ export type Clones = ReturnType<typeof createClones>;
 /** Enough for a big repository over a slow connection. */
 const FETCH_MS = 30 * 60_000;
 const ASK_MS = 60_000;
-/** Longer than any git command holds the lock of a ref. */
-const LOCK_MS = 10_000;
 const OURS = "sluice/";
 
 type Tools = Pick<WorkspaceDeps, "git" | "disk" | "clock" | "log" | "step">;
 
 export function createClones(tools: Tools) {
-	/** One fetch at a time for each repo. Calls that arrive during a fetch share the next one, because the current one may be too old for them. */
-	const under = new Map<string, { now: Promise<void>; next: Promise<void> | null }>();
+	/** The repo that was asked for last, by the path of its clone. */
+	const asked = new Map<string, Repo>();
+	/** One fetch at a time for each clone. Calls that arrive during a fetch share the next one, because the current one may be too old for them. */
+	const bringOnce = shared((path) => bring(tools, asked.get(path) as Repo));
 
 	/**
 	 * Makes or fetches the clone, so that reads afterwards see origin as it was at this call or later. Does nothing for a repo with a path of its own.
@@ -37,23 +38,8 @@ export function createClones(tools: Tools) {
 	 */
 	function freshen(repo: Repo): Promise<void> {
 		if (repo.url === null) return Promise.resolve();
-		const running = under.get(repo.path);
-		if (!running) {
-			const entry: { now: Promise<void>; next: Promise<void> | null } = { now: bring(tools, repo), next: null };
-			under.set(repo.path, entry);
-			const over = () => {
-				if (entry.next === null) under.delete(repo.path);
-			};
-			entry.now.then(over, over);
-			return entry.now;
-		}
-		running.next ??= running.now
-			.catch(() => {})
-			.then(() => {
-				under.delete(repo.path);
-				return freshen(repo);
-			});
-		return running.next;
+		asked.set(repo.path, repo);
+		return bringOnce(repo.path);
 	}
 
 	return { freshen };
@@ -69,12 +55,8 @@ async function bring(tools: Tools, repo: Repo): Promise<void> {
 			await update(tools, repo, repo.path);
 		}
 	} catch (error) {
-		const what = error instanceof GitError ? error.message : messageOf(error);
-		throw new GitError(
-			`repo ${repo.name} cannot be fetched from ${withoutCredentials(repo.url ?? "")}: ${withoutCredentials(what)}`,
-			null,
-			"",
-		);
+		const what = withoutCredentials(messageOf(error));
+		throw new GitError(`repo ${repo.name} cannot be fetched from ${withoutCredentials(repo.url ?? "")}: ${what}`, null, "");
 	}
 }
 
@@ -118,8 +100,8 @@ async function fetchOrigin(tools: Tools, path: string): Promise<void> {
 	const args = ["fetch", "--quiet", "--prune", "--no-write-fetch-head", "origin"];
 	const first = await git.tell(path, args, { timeoutMs: FETCH_MS });
 	if (first.code === 0) return;
-	// A killed fetch leaves ref locks behind. No live git command holds one for LOCK_MS.
-	if (dropOldLocks(tools, path, first.stderr) === 0) throw failed(first);
+	// A killed fetch leaves ref locks behind.
+	if (!dropOldLocks(tools, path, first.stderr)) throw failed(first);
 	const second = await git.tell(path, args, { timeoutMs: FETCH_MS });
 	if (second.code !== 0) throw failed(second);
 }
@@ -129,17 +111,10 @@ const failed = ({ code, stderr }: { code: number; stderr: string }) => {
 	return new GitError(line.replace(/^(?:fatal|error): /, "").slice(0, 500) || `git fetch: exit code ${code}`, code, stderr);
 };
 
-function dropOldLocks({ disk, clock, log }: Tools, path: string, stderr: string): number {
+/** Whether one of the locks that git complains of was old, and is removed. */
+function dropOldLocks(tools: Tools, path: string, stderr: string): boolean {
 	const named = [...stderr.matchAll(/Unable to create '([^'\n]+\.lock)'/g)].map((match) => match[1] as string);
-	const old = named.filter((lock) => {
-		const since = disk.changedAt(lock);
-		return isInside({ path: lock, folder: path }) && since !== null && clock.now() - since > LOCK_MS;
-	});
-	for (const lock of old) {
-		log.warn("a lock that a killed git has left is removed", { lock });
-		disk.remove(lock);
-	}
-	return old.length;
+	return named.filter((lock) => isInside({ path: lock, folder: path }) && dropIfOld(tools, lock)).length > 0;
 }
 
 type Branch = { commit: string; worktree: string };

@@ -9,9 +9,8 @@ import { readFileSync, realpathSync } from "node:fs";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import { createTurns } from "../../contracts/turns.ts";
-import type { Config } from "../../core/config.ts";
 import { codeOf, messageOf, nth, SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { suggest } from "../../core/input/nearest.ts";
 import { kindOf } from "../../host/kind.ts";
 import { systemTimezone } from "../../host/local.ts";
 import { writeWhole } from "../service/write-file.ts";
@@ -22,6 +21,7 @@ import {
 	type Effective,
 	effective,
 	environmentLayers,
+	isUnder,
 	KEYS,
 	type Layer,
 	type Origin,
@@ -29,32 +29,10 @@ import {
 	stepsOf,
 } from "./layers.ts";
 import { mistakesIn } from "./mistakes.ts";
-import type { Settings } from "./settings.ts";
 import { type ConfigText, flawsIn, parseValue, readConfigText } from "./text.ts";
 
 export type ConfigProblem = { code: string; message: string; field: string | null; hint: string | null };
-export type ConfigFile = {
-	readonly path: string;
-	/** The engine's settings in force now. */
-	engine(): Config;
-	settings(): Settings;
-	/** Why the current file is not in force; null when it is. */
-	problem(): ConfigProblem | null;
-	get(key: string): Origin[];
-	list(): Origin[];
-	/** Text is parsed as YAML: `8`, `null`, `5m`, `[a, b]`. Resolves once the change is in force. */
-	set(key: string, value: unknown, by?: string): Promise<Origin[]>;
-	unset(key: string, by?: string): Promise<Origin[]>;
-	/** Checks a text, or the current file, without taking it. */
-	check(text?: string): ConfigProblem[];
-	/** Reads the file again if it has changed. */
-	reload(): Promise<void>;
-	/** Called with each new state before it replaces the old one; if the call rejects, the old state stays. */
-	onChange(call: (next: Effective, before: Effective) => Promise<void>): void;
-	/** Follows the file until `close`. */
-	follow(): void;
-	close(): void;
-};
+export type ConfigFile = ReturnType<typeof openConfigFile>;
 
 export type ConfigSources = {
 	path: string;
@@ -90,8 +68,12 @@ export function problemsIn(sources: Pick<ConfigSources, "path" | "env" | "flags"
 	}
 }
 
-/** Throws when the file, a variable or a flag is invalid: at start there is no earlier valid state to keep. */
-export function openConfigFile(sources: ConfigSources): ConfigFile {
+/**
+ * Throws when the file, a variable or a flag is invalid: at start there is no earlier valid state to keep. `set` parses text as YAML (`8`, `null`, `5m`,
+ * `[a, b]`) and resolves once the change is in force. `check` checks a text, or the current file, without taking it. `onChange`: the call gets each new state
+ * before it replaces the old one; if the call rejects, the old state stays. `follow`: until `close`.
+ */
+export function openConfigFile(sources: ConfigSources) {
 	const { path, host, log } = sources;
 	const stateOf = (text: string | null): State => {
 		const layers = layersOf(sources, readConfigText(text ?? ""));
@@ -113,6 +95,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 		problem = null;
 	}
 
+	/** Reads the file again if it has changed. */
 	const reload = () =>
 		inTurn(async () => {
 			try {
@@ -123,10 +106,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 				log.info("config.yml is in force");
 			} catch (error) {
 				problem = problemOf(error);
-				log.error(
-					`config.yml is not taken, the last good one stays: ${problem.message}`,
-					problem.hint === null ? {} : { hint: problem.hint },
-				);
+				log.error(`config.yml is not taken, the last good one stays: ${problem.message}`, { hint: problem.hint ?? undefined });
 			}
 		});
 
@@ -159,19 +139,21 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 
 	return {
 		path,
+		/** The engine's settings in force now. */
 		engine: () => state.now.config,
 		settings: () => state.now.settings,
+		/** Why the current file is not in force; null when it is. */
 		problem: () => problem,
-		get: (key) => mustFind(state, key),
+		get: (key: string) => mustFind(state, key),
 		list: () => origins(state.now, state.layers),
-		set: (key, value, by) => change(key, typeof value === "string" ? parseValue(value) : value, by),
-		unset: (key, by) => change(key, undefined, by),
-		check: (text) => problemsIn(sources, text),
+		set: (key: string, value: unknown, by?: string) => change(key, typeof value === "string" ? parseValue(value) : value, by),
+		unset: (key: string, by?: string) => change(key, undefined, by),
+		check: (text?: string) => problemsIn(sources, text),
 		reload,
-		onChange(call) {
+		onChange(call: typeof listener): void {
 			listener = call;
 		},
-		follow() {
+		follow(): void {
 			watch.start();
 			// The file may have changed since it was read at start, and only changes from now on are noticed.
 			void reload();
@@ -180,24 +162,19 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 	};
 }
 
-/** The settings under a key, which may leave the unit out. */
-const originsOf = ({ now, layers }: State, key: string): Origin[] =>
-	origins(now, layers).filter(
-		(one) => one.key === key || one.key.startsWith(`${key}.`) || one.key === `${key}_ms` || one.key === `${key}_bytes`,
-	);
+const originsOf = ({ now, layers }: State, key: string): Origin[] => origins(now, layers).filter((one) => isUnder(key, one));
 
 function mustFind(state: State, key: string): Origin[] {
 	const all = originsOf(state, key);
 	if (all.length > 0) return all;
-	const guess = nearest(key, [...KEYS, ...origins(state.now, state.layers).map((one) => one.key)]);
-	throw new SluiceError("not_found", `${key}: there is no such setting`, { field: "key", hint: guess && `did you mean "${guess}"?` });
+	const hint = suggest(key, [...KEYS, ...origins(state.now, state.layers).map((one) => one.key)], undefined);
+	throw new SluiceError("not_found", `${key}: there is no such setting`, { field: "key", hint });
 }
 
 function checkKey(key: string): void {
 	const top = nth(stepsOf(key), 0);
 	if (KEYS.includes(top)) return;
-	const guess = nearest(top, KEYS);
-	throw new SluiceError("unknown_key", `${key}: there is no such key`, { field: key, hint: guess && `did you mean "${guess}"?` });
+	throw new SluiceError("unknown_key", `${key}: there is no such key`, { field: key, hint: suggest(top, KEYS, undefined) });
 }
 
 /**
@@ -251,7 +228,7 @@ function glance(path: string): string | null {
 	}
 }
 
-function problemOf(error: unknown): ConfigProblem {
+export function problemOf(error: unknown): ConfigProblem {
 	if (error instanceof SluiceError)
 		return { code: error.code, message: error.message, field: error.field ?? null, hint: error.hint ?? null };
 	return { code: "store", message: messageOf(error), field: null, hint: null };

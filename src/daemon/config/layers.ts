@@ -3,7 +3,7 @@
 import { type Config, DEFAULTS, PRESETS, type PresetName, presetConfig, readConfig } from "../../core/config.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
-import { nearest } from "../../core/input/nearest.ts";
+import { nearest, suggest } from "../../core/input/nearest.ts";
 import { CONFIG } from "../../core/schema/config.ts";
 import { namesOf, type SettingRow, withoutUnit } from "../../core/schema/setting.ts";
 import { shownStore } from "../../core/text/store-address.ts";
@@ -86,11 +86,8 @@ const isEmptyGroup = (key: string, value: unknown) => {
 
 function unknown(key: string): SluiceError {
 	const short = key.length > 60 ? `${key.slice(0, 60)}…` : key;
-	const guess = nearest(key, KEYS);
-	return new SluiceError("unknown_key", `${short}: there is no such key`, {
-		field: short,
-		hint: guess ? `did you mean "${guess}"?` : "docs/reference/config.md lists every key",
-	});
+	const hint = suggest(key, KEYS, "docs/reference/config.md lists every key");
+	return new SluiceError("unknown_key", `${short}: there is no such key`, { field: short, hint });
 }
 
 /** Puts the place of the layer in front of its errors. */
@@ -138,6 +135,10 @@ export function origins(now: Effective, layers: readonly Layer[]): Origin[] {
 		return { key, value, origin: !same(base) && same(preset) ? `preset ${now.preset}` : "default" };
 	});
 }
+
+/** Whether a setting is this one or below it. The key may leave the unit out. */
+export const isUnder = (key: string, { key: one }: Origin): boolean =>
+	[key, `${key}_ms`, `${key}_bytes`].includes(one) || one.startsWith(`${key}.`);
 
 /** `order.age_boost_max` → 50; an empty map stays one value. */
 export function flat(value: unknown, path = ""): [string, unknown][] {

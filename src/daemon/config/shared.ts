@@ -11,11 +11,12 @@ import type { Log } from "../../contracts/log.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
 import { type Config, DEFAULTS, readConfig } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import { CONFIG } from "../../core/schema/config.ts";
 import { namesOf } from "../../core/schema/setting.ts";
 import { systemTimezone } from "../../host/local.ts";
 import type { ConfigFile } from "./file.ts";
-import { flat, type Origin, stepsOf } from "./layers.ts";
+import { flat, isUnder, type Origin, stepsOf } from "./layers.ts";
 import { parseValue } from "./text.ts";
 
 const ENGINE = namesOf(CONFIG);
@@ -38,8 +39,7 @@ export function shareConfig(file: ConfigFile, scheduler: Pick<Scheduler, "config
 			.filter(([key]) => isShared(key))
 			.map(([key, value]) => ({ key, value, origin: usual.get(key) === JSON.stringify(value) ? "default" : "store" }));
 	const list = () => [...kept(), ...file.list().filter(({ key }) => !isShared(key))];
-	const found = (key: string) =>
-		list().filter((one) => one.key === key || one.key.startsWith(`${key}.`) || one.key === `${key}_ms` || one.key === `${key}_bytes`);
+	const found = (key: string) => list().filter((one) => isUnder(key, one));
 
 	async function change(key: string, value: unknown, by = "library"): Promise<Origin[]> {
 		if (key === "preset")
@@ -96,16 +96,7 @@ export function missingRepos(own: Config, stored: Config): Record<string, unknow
 	const missing = Object.entries(own.repos).flatMap(([name, { merge, prefix, base }]) => {
 		const known = Object.hasOwn(stored.repos, name) ? stored.repos[name] : undefined;
 		if (known && known.merge === merge && ((base ?? null) === null || known.base === base)) return [];
-		return [
-			[
-				name,
-				{
-					...(merge === undefined ? {} : { merge }),
-					...((base ?? null) === null ? {} : { base }),
-					...(known || prefix === null ? {} : { prefix }),
-				},
-			] as const,
-		];
+		return [[name, given({ merge, base: base ?? undefined, prefix: known ? undefined : (prefix ?? undefined) })] as const];
 	});
 	return missing.length === 0 ? null : { repos: Object.fromEntries(missing) };
 }

@@ -21,11 +21,7 @@ export function readConfigText(text: string, name = "config.yml"): ConfigText {
 	const lines = new LineCounter();
 	const { fault, document } = parseYaml(text, lines, MOST);
 	if (fault !== null) throw bad(`${name}: ${fault}`);
-	const at = (offset: number | undefined) => {
-		if (offset === undefined) return "";
-		const { line, col } = lines.linePos(offset);
-		return `:${line}:${col}`;
-	};
+	const at = positionsIn(lines);
 	const [flaw] = flawsOf(document, name, at);
 	if (flaw) throw flaw;
 	const root = document.contents;
@@ -43,13 +39,15 @@ export function readConfigText(text: string, name = "config.yml"): ConfigText {
 export function flawsIn(text: string, name = "config.yml"): SluiceError[] {
 	const lines = new LineCounter();
 	const { document } = parseYaml(text, lines, MOST);
-	return document === null
-		? []
-		: flawsOf(document, name, (offset) => {
-				const { line, col } = lines.linePos(offset);
-				return `:${line}:${col}`;
-			});
+	return document === null ? [] : flawsOf(document, name, positionsIn(lines));
 }
+
+/** `:3:7` for an offset; empty without one. */
+const positionsIn = (lines: LineCounter) => (offset: number | undefined) => {
+	if (offset === undefined) return "";
+	const { line, col } = lines.linePos(offset);
+	return `:${line}:${col}`;
+};
 
 const HINTS: Record<string, string> = { TAB_AS_INDENT: "indent with spaces", MULTIPLE_DOCS: "leave out the lines with ---" };
 

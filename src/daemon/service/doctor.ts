@@ -9,9 +9,9 @@ import { codeOf, messageOf } from "../../core/errors.ts";
 import { systemClock } from "../../host/local.ts";
 import { find } from "../../host/program-path.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../../stores/sqlite/driver.ts";
-import { createAgents, versionOf as programVersion } from "../agents.ts";
+import { type AgentSettings, createAgents, versionOf as programVersion } from "../agents.ts";
 import type { ConfigProblem } from "../config/file.ts";
-import { SETTINGS, type Settings } from "../config/settings.ts";
+import { SETTINGS } from "../config/settings.ts";
 import { readOnly, storeFinding, whyReadOnly } from "./doctor-store.ts";
 import { networkKind } from "./home.ts";
 import { misplacedIn, misplacedWords } from "./home-kinds.ts";
@@ -21,7 +21,7 @@ export type Patient = {
 	/** What is wrong with config.yml, as the daemon knows it or a new read finds it. */
 	config: () => ConfigProblem | null;
 	/** How agents are started and which variables they receive; the defaults when the settings cannot be read. */
-	settings?: () => Pick<Settings, "agents" | "accounts" | "env">;
+	settings?: () => AgentSettings;
 	/** Number of clock jumps that were noticed; absent without a daemon. */
 	jumps?: () => number;
 	/** The store's URL, if it is a database. */
@@ -45,13 +45,7 @@ const OLDEST_NODE = "20.19.0";
 
 export async function checkUp(patient: Patient): Promise<Checkup[]> {
 	const { settings = () => SETTINGS, env } = patient;
-	const agents = createAgents({
-		agents: () => settings().agents,
-		accounts: () => settings().accounts,
-		env: () => env,
-		allowed: () => settings().env,
-	});
-	const found = (await agents.list()).filter(({ name }) => name !== "command");
+	const found = (await createAgents(settings, env).list()).filter(({ name }) => name !== "command");
 	type Look = [string, () => CheckResult | Promise<CheckResult>];
 	const when = <T>(there: T | undefined, look: (one: T) => Look): Look[] => (there === undefined ? [] : [look(there)]);
 	const looks: Look[] = [
@@ -218,27 +212,16 @@ async function git(env: Patient["env"]): Promise<CheckResult> {
 }
 
 /** An agent that the settings name must be installed, since jobs rely on it; others may be missing. */
-function ofAgent({
-	name,
-	built_in,
-	program,
-	path,
-	version,
-	tested,
-	newer,
-	logged_in,
-	accounts,
-	keys,
-	problem,
-	hint,
-}: AgentDocument): CheckResult {
+function ofAgent(agent: AgentDocument): CheckResult {
+	const { name, built_in, path, problem, hint } = agent;
 	if (problem?.startsWith("agents.")) return { ok: false, detail: problem, hint: `sluice config set ${problem.split(":")[0]} …` };
 	if (path === null) {
 		if (built_in) return { ok: true, optional: true, detail: "not installed", ...(hint === null ? {} : { hint }) };
-		if (problem === null) return { ok: true, detail: `${program}, in the folder of each job` };
+		if (problem === null) return { ok: true, detail: `${agent.program}, in the folder of each job` };
 		return { ok: false, detail: problem, hint: `install it, or change agents.${name}.command` };
 	}
 	if (problem !== null) return { ok: false, detail: problem, hint: "install it again" };
+	const { version, tested, newer, logged_in, accounts, keys } = agent;
 	const handed = keys.filter((key) => key.handed).map((key) => key.name);
 	const kept = keys.filter((key) => key.daemon && !key.handed).map((key) => key.name);
 	const words = [

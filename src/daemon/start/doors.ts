@@ -92,12 +92,7 @@ function contextOf({ home: { env, home, log, version, startedAt }, config: { git
 		supervisor: runs.supervisor,
 		config,
 		triggers: at.triggers,
-		agents: createAgents({
-			agents: () => config.settings().agents,
-			accounts: () => config.settings().accounts,
-			env: () => env,
-			allowed: () => config.settings().env,
-		}),
+		agents: createAgents(config.settings, env),
 		repos: createRepos({ config, git, scheduler, clone: (name) => `${home.clones}/${name}`, worktrees: work.worktrees }),
 		work: { ...work, lookForBusy: () => observeBusy(Object.keys(placed()), host.probe, scheduler) },
 		...(runs.others ? { elsewhere: runs.others.elsewhere } : {}),

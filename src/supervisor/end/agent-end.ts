@@ -12,6 +12,7 @@
 //   waited for a limit   rate_limited    until, retry_after; it was stopped because it waited
 //   session is gone      lost            costs no retry: the next run starts afresh
 
+import type { Disk } from "../../contracts/disk.ts";
 import type { RunEnd } from "../../contracts/scheduler.ts";
 import { hingesOnChange, type RunFindings } from "../../core/agents/closing.ts";
 import { isBrokenOff } from "../../core/agents/continuing.ts";
@@ -23,6 +24,7 @@ import { countIn } from "../../core/agents/stream/json.ts";
 import { notUnderstoodWords, type Program } from "../../core/agents/stream/not-understood.ts";
 import type { Reading } from "../../core/agents/stream/reading.ts";
 import { messageOf } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import { lastLine, oneLine, storable } from "../../core/input/storable.ts";
 import { type AgentRun, judgeRun, readAll } from "../agent.ts";
 import type { SupervisorContext } from "../context.ts";
@@ -110,7 +112,7 @@ function endingFrom(
 	stderr: string,
 ): RunEnd {
 	const told = {
-		...(found.session === null ? {} : { session: found.session }),
+		...given({ session: found.session ?? undefined }),
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
 		// Each line is a command of its own: keep the line breaks.
 		denied: found.denied.map(storable),
@@ -118,8 +120,10 @@ function endingFrom(
 	const when = {
 		// Ignore a reset that has already passed: one of the clocks or the message is wrong, and a hold that is over at once would let the next run hit the same
 		// limit.
-		...(found.until === null || found.until <= context.clock.now() ? {} : { until: found.until, ...assumedOf(found) }),
-		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
+		...(found.until === null || found.until <= context.clock.now()
+			? {}
+			: { until: found.until, ...given({ until_assumed: found.until_assumed ?? undefined }) }),
+		...given({ retry_after_ms: found.retry_after_ms ?? undefined }),
 	};
 	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when, ...closedBy(found) };
 	if (run.stop?.kind === "crashed") return { ...plain, ...told, ...(found.outage ? { outage: true } : {}) };
@@ -180,7 +184,6 @@ function killedBy(signal: string | null, stderr: string): string | null {
 const closedBy = ({ outcome, message }: OwnJudgement) =>
 	outcome === "auth" || outcome === "billing" ? { closed: oneLine(`${outcome}: ${message ?? "refused"}`) } : {};
 
-const assumedOf = ({ until_assumed }: OwnJudgement) => (until_assumed === null ? {} : { until_assumed });
 /** Name and versions of the program, for a message about output that was not understood. */
 function programOf(context: SupervisorContext, agent: AgentRun, version: string | null): Program {
 	const profile = profileOf(agent.name, context.settings().agents);
@@ -223,13 +226,20 @@ function markOf(context: SupervisorContext, run: LiveRun, session: string | null
 
 /** A run's outcome.json; null if it is absent or cannot be read. */
 export function accountIn({ disk }: Pick<SupervisorContext, "disk">, dir: string): Record<string, unknown> | null {
+	const found = jsonIn(disk, `${dir}/outcome.json`);
+	return typeof found === "object" ? (found as Record<string, unknown> | null) : null;
+}
+
+/** Null if the file is absent, or is not JSON. */
+export function jsonIn(disk: Pick<Disk, "read">, path: string): unknown {
 	try {
-		const found: unknown = JSON.parse(disk.read(`${dir}/outcome.json`) ?? "null");
-		return typeof found === "object" ? (found as Record<string, unknown> | null) : null;
+		return JSON.parse(disk.read(path) ?? "null");
 	} catch {
 		return null;
 	}
 }
+
+const withoutNulls = (fields: Record<string, unknown>) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 
 /** The fields that outcome.json has only for runs of agents. */
 export function accountOf(agent: AgentRun | null): Record<string, unknown> {
@@ -245,16 +255,9 @@ export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 		...(session_gone ? { session_gone } : {}),
 		...(outage ? { outage } : {}),
 		usage: used,
-		...(total === null ? {} : { session_total: total }),
-		...(until === null ? {} : { until }),
-		...(until_assumed === null ? {} : { until_assumed }),
-		...(retry_after_ms === null ? {} : { retry_after_ms }),
-		...(message === null ? {} : { last_message: message }),
-		...(question === null ? {} : { question }),
+		...withoutNulls({ session_total: total, until, until_assumed, retry_after_ms, last_message: message, question }),
 		...(not_understood === 0 ? {} : { not_understood }),
-		...(version === null ? {} : { agent_version: version }),
-		...(rule === null ? {} : { by: `agents.${agent.name}.outcomes[${rule}]` }),
-		...(closing_question === null ? {} : { closing_question }),
+		...withoutNulls({ agent_version: version, by: rule === null ? null : `agents.${agent.name}.outcomes[${rule}]`, closing_question }),
 		...(denied.length === 0 ? {} : { denied }),
 	};
 }

@@ -2,6 +2,7 @@
 
 import type { RunEnd } from "../../contracts/scheduler.ts";
 import { messageOf } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import { lastLine, oneLine } from "../../core/input/storable.ts";
 import type { ExitKind } from "../../core/job.ts";
 import { withVerdict } from "../../core/runs/verdict.ts";
@@ -121,7 +122,7 @@ export function launchFailed(context: SupervisorContext, run: LiveRun, why: stri
 		// The report carries the reason; a missing folder only means that there is no outcome.json.
 	}
 	const stopped = run.stop ? { exit_kind: run.stop.kind as ExitKind, message: oneLine(run.stop.reason) } : null;
-	const failed = { exit_kind: "launch_failed" as const, message: oneLine(why), ...(fault === undefined ? {} : { fault }) };
+	const failed = { exit_kind: "launch_failed" as const, message: oneLine(why), ...given({ fault }) };
 	report(context, run, { job: run.job, token: run.token, ...(stopped ?? failed) });
 }
 
@@ -130,35 +131,26 @@ export function launchFailed(context: SupervisorContext, run: LiveRun, why: stri
  * took place.
  */
 export function withdraw(context: SupervisorContext, run: LiveRun, why: string): void {
-	const end: RunEnd = { job: run.job, token: run.token, exit_kind: "preempted", message: oneLine(why) };
-	run.stage = { is: "ending", end, retryMs: 0 };
+	requestEnd(context, run, { job: run.job, token: run.token, exit_kind: "preempted", message: oneLine(why) });
+}
+
+/** Requests the end and the next claim in one turn, so that they share a transaction. */
+function requestEnd(context: SupervisorContext, run: LiveRun, ending: RunEnd): void {
+	run.stage = { is: "ending", end: ending, retryMs: 0 };
 	if (run.fenced || context.closed) {
 		forget(context, run);
 		return;
 	}
-	record(context, run, end);
+	record(context, run, ending);
 	context.claimSoon();
-}
-
-/** Reports a run that was stopped before it started. */
-export function neverStarted(context: SupervisorContext, run: LiveRun): void {
-	launchFailed(context, run, "it was never started");
 }
 
 /**
- * Requests the end and the next claim in one turn, so that they share a transaction. The transaction begins in a later turn, so outcome.json is on disk
- * before the end is committed: a reader that sees the end in the store finds the folder complete.
+ * The transaction of the end begins in a later turn, so outcome.json is on disk before the end is committed: a reader that sees the end in the store finds the
+ * folder complete.
  */
 function report(context: SupervisorContext, run: LiveRun, ending: RunEnd): void {
-	const end = context.company === "others" && hasSomethingToGoOnWith(run, ending) ? { ...ending, stays: true } : ending;
-	run.stage = { is: "ending", end, retryMs: 0 };
-	if (run.fenced || context.closed) {
-		writeOutcome(context, run, ending);
-		forget(context, run);
-		return;
-	}
-	record(context, run, end);
-	context.claimSoon();
+	requestEnd(context, run, context.company === "others" && hasSomethingToGoOnWith(run, ending) ? { ...ending, stays: true } : ending);
 	writeOutcome(context, run, ending);
 }
 
@@ -195,8 +187,7 @@ function unrecorded(context: SupervisorContext, run: LiveRun, error: unknown): v
 	const { stage } = run;
 	if (stage.is !== "ending") return;
 	const { exit_kind, fault } = stage.end;
-	if (code === "invalid" || code === "limit")
-		stage.end = { job: run.job, token: run.token, exit_kind, ...(fault === undefined ? {} : { fault }) };
+	if (code === "invalid" || code === "limit") stage.end = { job: run.job, token: run.token, exit_kind, ...given({ fault }) };
 	context.log.error("the end of a run could not be recorded; it is tried again", { run: run.id, error: messageOf(error) });
 	stage.retryMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, stage.retryMs * 2));
 	context.host.after(stage.retryMs, () => {

@@ -10,6 +10,7 @@
 //   anything, after a stop       the stop's       the stop's reason
 
 import type { RunEnd } from "../../contracts/scheduler.ts";
+import { given } from "../../core/given.ts";
 import { oneLine } from "../../core/input/storable.ts";
 import type { ExitKind } from "../../core/job.ts";
 import type { Exited, Gone } from "../../core/runs/sighting.ts";
@@ -51,6 +52,5 @@ export const endedForLease = ({ job, token, session, usage }: RunEnd): RunEnd =>
 	exit_kind: "lost",
 	message: "scheduler recovery: its host could not renew its lease",
 	reboot: true,
-	...(session === undefined ? {} : { session }),
-	...(usage === undefined ? {} : { usage }),
+	...given({ session, usage }),
 });

@@ -47,7 +47,8 @@ function* foldersIn(disk: Files, at: string, path: SessionRecord["folders"]): Ge
 	for (const name of names) yield* foldersIn(disk, `${at}/${name}`, rest);
 }
 
-function endOf(disk: Files, path: string, bytes: number): string {
+/** The last bytes of a file as text. */
+export function endOf(disk: Pick<Disk, "size" | "readAt">, path: string, bytes: number): string {
 	const size = disk.size(path) ?? 0;
 	return new TextDecoder().decode(disk.readAt(path, Math.max(0, size - bytes), bytes));
 }

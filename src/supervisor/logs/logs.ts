@@ -5,6 +5,7 @@ import { type LogStream, pieceOf, type StreamPart, type TextPiece } from "../../
 import type { StreamRange } from "../../core/text/output-order.ts";
 import { recordIn } from "../agent.ts";
 import type { SupervisorContext } from "../context.ts";
+import { jsonIn } from "../end/agent-end.ts";
 import { folderOf } from "../run.ts";
 
 export type LogRange = {
@@ -55,16 +56,9 @@ export function readLog(context: Logged, job: number, options: LogRange = {}): L
 	const limit = Math.max(4, Math.min(options.limit ?? LOG_PART, LOG_PART_MAX));
 	const read = (range: StreamRange) => disk.readAt(`${dir}/${range.stream}.log`, range.from, range.to - range.from);
 	const piece = pieceOf(segments, { offset, tail, limit }, { read, ended }) as TextPiece;
-	return { run, stream, ...piece, ended, output: outputOf(disk, dir) };
-}
-
-/** The run's output format; plain text if run.json cannot be read. */
-function outputOf(disk: Pick<SupervisorContext, "disk">["disk"], dir: string): Format {
-	try {
-		return recordIn(JSON.parse(disk.read(`${dir}/run.json`) ?? "null"))?.output ?? "command";
-	} catch {
-		return "command";
-	}
+	// Plain text if run.json cannot be read.
+	const output = recordIn(jsonIn(disk, `${dir}/run.json`))?.output ?? "command";
+	return { run, stream, ...piece, ended, output };
 }
 
 function lastAttempt({ disk, runs }: Pick<SupervisorContext, "disk" | "runs">, job: number): number | null {

@@ -1,6 +1,7 @@
 // Removes run folders of jobs that ended long ago, and of jobs that the scheduler has forgotten.
 
-import { messageOf } from "../../core/errors.ts";
+import type { JobView } from "../../contracts/scheduler.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
 import { isTerminal } from "../../core/job.ts";
 import type { SupervisorContext } from "../context.ts";
 
@@ -22,7 +23,8 @@ export async function dropOldFolders(context: SupervisorContext): Promise<number
 		const changed = disk.changedAt(dir);
 		if (changed === null || changed > before) continue;
 		try {
-			if (!(await isLongOver(scheduler, Number(name), before))) continue;
+			const job = await jobOf(scheduler, Number(name));
+			if (job !== null && !(isTerminal(job.status) && (job.ended_at ?? 0) < before)) continue;
 			disk.remove(dir);
 			dropped++;
 		} catch (error) {
@@ -41,9 +43,9 @@ export async function dropForgotten(context: SupervisorContext, before: number):
 	for (let at = 0; at < names.length && !context.closed; at += PIECE) {
 		const some = names.slice(at, at + PIECE).filter((name) => (disk.changedAt(`${runs}/${name}`) ?? before) < before);
 		// Calls made in one turn share a transaction.
-		const gone = await Promise.all(some.map((name) => isForgotten(scheduler, Number(name))));
+		const jobs = await Promise.all(some.map((name) => jobOf(scheduler, Number(name))));
 		for (const [index, name] of some.entries()) {
-			if (!gone[index]) continue;
+			if (jobs[index] !== null) continue;
 			try {
 				disk.remove(`${runs}/${name}`);
 				dropped++;
@@ -57,23 +59,9 @@ export async function dropForgotten(context: SupervisorContext, before: number):
 	return dropped;
 }
 
-async function isForgotten(scheduler: SupervisorContext["scheduler"], id: number): Promise<boolean> {
-	try {
-		await scheduler.show(id);
-		return false;
-	} catch (error) {
-		if ((error as { code?: unknown }).code === "not_found") return true;
+/** Null if the scheduler has forgotten the job. */
+const jobOf = (scheduler: SupervisorContext["scheduler"], id: number): Promise<JobView | null> =>
+	scheduler.show(id).catch((error) => {
+		if (codeOf(error) === "not_found") return null;
 		throw error;
-	}
-}
-
-async function isLongOver(scheduler: SupervisorContext["scheduler"], id: number, before: number): Promise<boolean> {
-	try {
-		const job = await scheduler.show(id);
-		return isTerminal(job.status) && (job.ended_at ?? 0) < before;
-	} catch (error) {
-		// The scheduler has forgotten the job.
-		if ((error as { code?: unknown }).code === "not_found") return true;
-		throw error;
-	}
-}
+	});

@@ -9,6 +9,7 @@ import { type EarlierAttempt, lastLines } from "../../core/recipes/prompt-contex
 import type { SupervisorContext } from "../context.ts";
 import { accountIn } from "../end/agent-end.ts";
 import { TAIL_BYTES } from "../end/exit.ts";
+import { endOf } from "../end/session-records.ts";
 import { folderOf, type LiveRun } from "../run.ts";
 
 type Answered = { asked?: Job["asked"] | null; answer?: Job["answer"] | null };
@@ -21,7 +22,8 @@ export function priorOf(context: SupervisorContext, run: LiveRun, { asked = null
 		const outcome = accountIn(context, dir);
 		if (outcome === null) continue;
 		const { exit_kind = null, exit_code = null, message = null } = outcome;
-		const [stdout, stderr] = [tail(context, dir, "stdout"), tail(context, dir, "stderr")];
+		const tail = (stream: "stdout" | "stderr") => endOf(context.disk, `${dir}/${stream}.log`, TAIL_BYTES);
+		const [stdout, stderr] = [tail("stdout"), tail("stderr")];
 		const account = {
 			version: 1,
 			attempt,
@@ -88,10 +90,4 @@ export function beforeOf(context: SupervisorContext, run: LiveRun): Before | nul
 		if (!CUT_OFF.includes(exit_kind)) return last;
 	}
 	return last;
-}
-
-function tail({ disk }: SupervisorContext, dir: string, stream: "stdout" | "stderr"): string {
-	const path = `${dir}/${stream}.log`;
-	const size = disk.size(path) ?? 0;
-	return new TextDecoder().decode(disk.readAt(path, Math.max(0, size - TAIL_BYTES), TAIL_BYTES));
 }

@@ -176,7 +176,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			check: (text) => (text === "bad" ? [{ code: "unknown_key", message: "bad: there is no such key", field: "bad", hint: null }] : []),
 			settings: () => ({ secrets: pretended.secrets }),
 		},
-		agents: createAgents({ agents: () => pretended.agents, accounts: () => ({}), env: () => ({ PATH: "" }), allowed: () => [] }),
+		agents: createAgents(() => ({ agents: pretended.agents, accounts: {}, env: [] }), { PATH: "" }),
 		triggers: { list: async () => pretended.triggers, run: async (name) => ({ outcome: "added", job: name.length }) },
 		repos: {
 			list: async () => [],
