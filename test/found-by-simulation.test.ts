@@ -611,3 +611,38 @@ describe("hosts", () => {
 		expect(await stand.status(id)).toBe("running");
 	});
 });
+
+describe("a cancel that goes in pieces", () => {
+	it("ends its jobs as cancelled, also where the end of one makes another impossible", async () => {
+		const stand = await openStand({ piece: 2, config: { on_missing: "block" } });
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"], needs: ["custom:report:x"] },
+				{ name: "b", command: ["true"], after: ["a"] },
+				{ name: "c", command: ["true"], after: ["b"] },
+				{ name: "d", command: ["true"], after: ["b"], produces: ["custom:report:x"] },
+				{ name: "e", command: ["true"], after: ["c"] },
+			],
+		});
+		const all = Object.values(names);
+		const { cancelled } = await stand.sluice.cancel(names.a as number, { subtree: true });
+		expect(cancelled.sort()).toEqual(all.sort());
+		for (const id of all) expect(await stand.status(id)).toBe("cancelled");
+	});
+});
+
+describe("a cycle", () => {
+	it("starts no job that was added after a pass which found none, though spawn_delay held that pass back", async () => {
+		const stand = await openStand({ config: { max_concurrent: 9, cycle_interval_ms: MINUTE, spawn_delay_ms: 5 * SECOND } });
+		const [first, second] = [await stand.add(), await stand.add()];
+		await stand.wait(MINUTE);
+		expect(await stand.start()).toEqual([first]);
+		await stand.sluice.cancel(second);
+		expect(await stand.start()).toEqual([]);
+		const late = await stand.add();
+		await stand.wait(6 * SECOND);
+		expect(await stand.start()).toEqual([]);
+		await stand.wait(MINUTE);
+		expect(await stand.start()).toEqual([late]);
+	});
+});

@@ -19,7 +19,7 @@ import { gcSome } from "../../src/scheduler/operations/upkeep.ts";
 import { beginWait, endWaits, takeBack, tellWaiters } from "../../src/scheduler/operations/waits.ts";
 import { Tx } from "../../src/scheduler/transaction/tx.ts";
 import { tellDependents } from "../../src/scheduler/waiting/dependents.ts";
-import { endJob } from "../../src/scheduler/waiting/park.ts";
+import { endByVerdict } from "../../src/scheduler/waiting/park.ts";
 import { always, alwaysOp, type Bug, bugsOf, everywhere, hidden, method, skipped, skippedOp, within } from "./bug.ts";
 
 /** Tells a job of the end of one that it comes after. */
@@ -53,7 +53,7 @@ export const WAITS: Bug[] = [
 			fits,
 			(right) => (policy, status, merge) => (policy === "failure" && status === "cancelled" ? "met" : right(policy, status, merge)),
 		),
-		"blocking does not cascade": within(tell, endJob, skippedOp),
+		"blocking does not cascade": within(tell, endByVerdict, skippedOp),
 		"rerun leaves the children blocked": within(
 			rewind,
 			withChildren,

@@ -36,8 +36,9 @@ export function openCycle(tx: Tx, by: StartedBy): void {
 /** After a pass, counts its starts off the cycle; the rest is left for another host, or for after `spawn_delay`. */
 export function drawOnCycle(tx: Tx, starts: number): void {
 	if (!hasCycles(tx)) return;
-	const left = Math.max(0, (tx.getPace().cycle_left ?? 0) - starts);
-	tx.setPace({ cycle_left: Math.min(left, startable(tx)) });
+	const before = tx.getPace().cycle_left ?? 0;
+	const left = Math.min(Math.max(0, before - starts), startable(tx));
+	if (left !== before) tx.setPace({ cycle_left: left });
 }
 
 /** Number of jobs that pass every gate but the pace. */

@@ -113,7 +113,11 @@ export function* dispatch(tx: Tx, claimer: Claimer): Op<Job[]> {
 	const kernel = claimer.kernel !== undefined;
 	if (!kernel && isCancelling(tx)) return [];
 	const want = wanted(tx, claimer, world);
-	if (want === 0) return [];
+	if (want === 0) {
+		// A pass that may start nothing counts, too: what it finds no job for expires.
+		if (!kernel) drawOnCycle(tx, 0);
+		return [];
+	}
 	const buckets = bucketsFor(tx, claimer);
 	const started: Job[] = [];
 	const room = kernel ? want : Math.min(want, freeOn(claimer.host, world));

@@ -78,6 +78,15 @@ export function dropContinuation(tx: Tx, about: About): void {
 /** How far it has got; null if there is none. */
 export const progressOf = (tx: Tx, about: About): ContinuationState | null => tx.memory.recall("settle", continuationKey(about));
 
+/** The cancel under way that has this job still before it, if there is one. */
+export function cancelNaming(tx: Tx, job: number): Cancelling | undefined {
+	for (const [key, state] of tx.memory.all("settle")) {
+		const one = key.startsWith("cancel/") ? continuationOf(key, state) : null;
+		if (one?.do === "cancel" && one.ids.indexOf(job, one.after) >= 0) return one;
+	}
+	return undefined;
+}
+
 export const hasContinuations = (tx: Tx): boolean => tx.memory.all("settle").size > 0;
 
 /** Re-evaluates the jobs that are linked to a fact, from the next transaction on. */

@@ -5,7 +5,7 @@ import { fits } from "../../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { continueLater } from "./continuation.ts";
-import { endJob } from "./park.ts";
+import { endByVerdict } from "./park.ts";
 
 /** Dependents that one piece of a continuation tells. */
 const PIECE = 200;
@@ -37,8 +37,7 @@ function* tell(tx: Tx, pred: Job, id: number, policy: Policy): Op<void> {
 	const fit = fits(policy, pred.status, pred.merge_status);
 	if (fit === "open") return;
 	if (fit === "never") {
-		const end_reason = `dependency failed for job ${pred.id} (${pred.status})`;
-		yield* endJob(tx, job, { status: "blocked_by_dependency", exit_code: null, end_reason });
+		yield* endByVerdict(tx, job, { status: "blocked_by_dependency", reason: `dependency failed for job ${pred.id} (${pred.status})` });
 		return;
 	}
 	const subject = `job:${pred.id}`;

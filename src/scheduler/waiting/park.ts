@@ -13,7 +13,7 @@ import { countSerial, uncountSerial } from "../limits/backlog.ts";
 import { returnName } from "../operations/names.ts";
 import { tellWaiters } from "../operations/waits.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { wakeByFact } from "./continuation.ts";
+import { cancelNaming, hasContinuations, wakeByFact } from "./continuation.ts";
 import { doubtFact, factsOf, plainFacts } from "./gate-facts.ts";
 import { giveUpReservations, unwant, want } from "./lock-records.ts";
 
@@ -28,7 +28,7 @@ export function* reevaluate(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 	// The end of a back-off has its own event: the job usually goes on waiting, for its turn or for a lock, without a change of status.
 	if (job.backoff_until !== undefined && (decision.kind === "ready" || (decision.kind === "park" && decision.gate !== "time")))
 		tx.event("backoff_over", job.id, {});
-	if (decision.kind === "end") yield* endJob(tx, job, ending(decision.verdict));
+	if (decision.kind === "end") yield* endByVerdict(tx, job, decision.verdict);
 	else if (decision.kind === "ready") {
 		if (job.parked_on === "new") makeReady(tx, job, tx.now);
 		else if (job.parked_on !== READY) {
@@ -40,11 +40,15 @@ export function* reevaluate(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 	return decision;
 }
 
-const ending = (verdict: Verdict): JobEnd => ({
-	status: verdict.status,
-	exit_code: verdict.status === "failed" ? 1 : null,
-	end_reason: verdict.reason,
-});
+/** Ends a job that can never start. One that a cancel under way names ends as cancelled by its caller. */
+export function* endByVerdict(tx: Tx, job: Job, { status, reason }: Verdict): Op<void> {
+	const cancel = hasContinuations(tx) ? cancelNaming(tx, job.id) : undefined;
+	if (!cancel) return yield* endJob(tx, job, { status, exit_code: status === "failed" ? 1 : null, end_reason: reason });
+	const own = tx.by;
+	tx.by = cancel.by;
+	yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: cancel.reason });
+	tx.by = own;
+}
 
 /**
  * Takes the job off what it is parked on, or out of its ready bucket. Call it before changing any field that determines the job's place in the order: the
