@@ -40,7 +40,7 @@ export function* reevaluate(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 	return decision;
 }
 
-/** Ends a job that can never start. One that a cancel under way names ends as cancelled by its caller. */
+/** Ends a job that can never start. If a cancel under way names the job, it ends as cancelled, in the name of the caller of that cancel. */
 export function* endByVerdict(tx: Tx, job: Job, { status, reason }: Verdict): Op<void> {
 	const cancel = hasContinuations(tx) ? cancelNaming(tx, job.id) : undefined;
 	if (!cancel) return yield* endJob(tx, job, { status, exit_code: status === "failed" ? 1 : null, end_reason: reason });
