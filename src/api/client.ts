@@ -109,14 +109,15 @@ function clientOn(socket: Socket): Client {
 	socket.removeAllListeners("error");
 	socket.on("error", () => {});
 	socket.on("close", end);
-	readLines(socket, (line) => {
+	const take = (line: string) => {
 		const answer = readJson(line) as RpcResponse;
 		const one = waiting.get(answer.id as number);
 		if (!one) return;
 		waiting.delete(answer.id as number);
 		if ("result" in answer) one.resolve(answer.result);
 		else one.reject(new RpcError(answer.error.message, answer.error.code, { code: "internal", ...answer.error.data }));
-	});
+	};
+	socket.on("data", createSplitter(take));
 	return {
 		closed,
 		close: () => socket.destroy(),
@@ -167,18 +168,22 @@ function thisProcess(): { pid: number; start?: string } {
 const lost = () => new RpcError("the daemon has gone away", null, { code: "disconnected", hint: "try again" });
 const aborted = () => new RpcError("gave up waiting for an answer", null, { code: "aborted" });
 
-/** Scans each chunk once, however long the line is: joins the pieces when the line end arrives. */
-function readLines(socket: Socket, call: (line: string) => void): void {
+/** Splits a stream into lines. Scans each chunk once, however long the line is: joins the pieces when the line end arrives. Returns the bytes that are held. */
+export function createSplitter(call: (line: string) => void): (chunk: Buffer) => number {
 	let pieces: Buffer[] = [];
-	socket.on("data", (chunk: Buffer) => {
+	let held = 0;
+	return (chunk) => {
 		let from = 0;
 		for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
 			pieces.push(chunk.subarray(from, at));
 			const line = (pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)).toString("utf8");
 			pieces = [];
+			held = 0;
 			from = at + 1;
 			call(line);
 		}
 		if (from < chunk.length) pieces.push(chunk.subarray(from));
-	});
+		held += chunk.length - from;
+		return held;
+	};
 }

@@ -12,6 +12,7 @@ import type { CatchUp } from "../core/time/slots.ts";
 import type { FileChange, RecipesState } from "../core/trust/repo-files.ts";
 import type { LogPart, Supervisor } from "../supervisor/index.ts";
 import type { Role } from "./fields.ts";
+import type { Params } from "./protocol.ts";
 
 /** A piece of a run's log; `run` is null for a job that has not run yet. */
 export type LogPiece = Omit<LogPart, "run"> & {
@@ -139,15 +140,7 @@ export type RepoDocument = Omit<RepoSettings, "trusted"> & {
 	worktrees: WorktreeView[];
 };
 /** Exactly one of `path` and `url`. */
-export type NewRepo = {
-	path?: string | undefined;
-	url?: string | undefined;
-	name?: string | undefined;
-	prefix?: string | undefined;
-	base_branch?: string | undefined;
-	merge?: RepoSettings["merge"] | undefined;
-	max?: number | null | undefined;
-};
+export type NewRepo = Omit<Params<"repo.add">, "by">;
 
 export type RepoHandle = {
 	list(): Promise<RepoDocument[]>;

@@ -1,14 +1,13 @@
 // MCP's lines over stdin and stdout. Our own transport, because the package's would parse a payload into JavaScript values and lose part of it.
 
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import { createSplitter } from "../api/client.ts";
 import type { McpClient } from "../api/mcp-client.ts";
 
 /** Maximum bytes of one message, as in the daemon's servers. */
 const MOST = 10_000_000;
 
 export function stdioWire({ readJson, writeJson }: McpClient, stdin: typeof process.stdin, stdout: typeof process.stdout): Transport {
-	let pieces: Buffer[] = [];
-	let held = 0;
 	let closed = false;
 	const wire: Transport = {
 		async start() {
@@ -26,22 +25,11 @@ export function stdioWire({ readJson, writeJson }: McpClient, stdin: typeof proc
 		close: async () => end(),
 	};
 
+	const split = createSplitter(read);
 	function take(chunk: Buffer): void {
-		let from = 0;
-		for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-			const line = Buffer.concat([...pieces, chunk.subarray(from, at)]).toString("utf8");
-			pieces = [];
-			held = 0;
-			from = at + 1;
-			read(line);
-		}
-		if (from === chunk.length) return;
-		pieces.push(chunk.subarray(from));
-		held += chunk.length - from;
-		if (held > MOST) {
-			fail(new Error(`a message of more than ${MOST} bytes`));
-			end();
-		}
+		if (split(chunk) <= MOST) return;
+		fail(new Error(`a message of more than ${MOST} bytes`));
+		end();
 	}
 
 	/** Skips lines that are not JSON, as the protocol's own package does. */
@@ -63,7 +51,6 @@ export function stdioWire({ readJson, writeJson }: McpClient, stdin: typeof proc
 		stdin.off("data", take);
 		stdin.off("error", fail);
 		if (stdin.listenerCount("data") === 0) stdin.pause();
-		pieces = [];
 		wire.onclose?.();
 	}
 	return wire;

@@ -1,7 +1,7 @@
 // The state of the whole queue and its hosts: the document of `sluice status`.
 
 import type { HostView } from "../../contracts/fleet.ts";
-import type { BudgetView, StatusReport } from "../../contracts/scheduler.ts";
+import type { StatusReport } from "../../contracts/scheduler.ts";
 import type { MergeStatus } from "../../core/job.ts";
 import { maybeTime, rfc3339, type Timed, type Timestamp } from "../documents.ts";
 
@@ -10,17 +10,7 @@ export type HostDocument = Timed<Omit<HostView, "drain">, "heartbeat_at" | "join
 	drain: Timed<NonNullable<HostView["drain"]>, "at"> | null;
 };
 
-export type StatusDocument = Omit<
-	StatusReport,
-	"paused_at" | "holds" | "hosts" | "last_dispatch_at" | "needs_human" | "budgets" | "recent_failures"
-> & {
-	schema_version: number;
-	paused_at: Timestamp | null;
-	holds: { scope: string; kind: string; agent?: string; since: Timestamp; until: Timestamp | null; by: string; reason: string }[];
-	hosts: HostDocument[];
-	last_dispatch_at: Timestamp | null;
-	/** Jobs that wait for a person, oldest first. `question` is null if approval is needed. */
-	needs_human: Timed<StatusReport["needs_human"][number], "since">[];
+export type StatusDocument = ReturnType<typeof statusDocument> & {
 	/** Succeeded jobs whose merge continues only after a person acts: a hundred at most. */
 	unmerged?: {
 		job: number;
@@ -35,10 +25,6 @@ export type StatusDocument = Omit<
 	}[];
 	/** Jobs whose runs on this host are frozen by a pause with `freeze`. */
 	frozen?: number[];
-	/** Jobs that ended badly in the last 24 hours and were not retried. An older daemon does not send it. */
-	recent_failures?: { since: Timestamp; failed: number; blocked_by_dependency: number };
-	/** Budgets that are used up or near it. */
-	budgets: Timed<BudgetView, "refills_at">[];
 	/** Why config.yml as it is is not in force; null if it is. */
 	config_problem?: string | null;
 	/** The port of page and HTTP on 127.0.0.1; null without HTTP. */
@@ -50,15 +36,19 @@ export type StatusDocument = Omit<
 	/** The daemon's clock. */
 	now?: Timestamp;
 };
-export const statusDocument = (status: StatusReport): StatusDocument => ({
+
+export const statusDocument = (status: StatusReport) => ({
 	schema_version: 1,
 	...status,
 	paused_at: maybeTime(status.paused_at),
 	holds: status.holds.map((hold) => ({ ...hold, since: rfc3339(hold.since), until: maybeTime(hold.until) })),
 	hosts: status.hosts.map(hostDocument),
 	last_dispatch_at: maybeTime(status.last_dispatch_at),
+	/** Jobs that wait for a person, oldest first. `question` is null if approval is needed. */
 	needs_human: status.needs_human.map((one) => ({ ...one, since: rfc3339(one.since) })),
+	/** Budgets that are used up or near it. */
 	budgets: status.budgets.map((one) => ({ ...one, refills_at: maybeTime(one.refills_at) })),
+	/** Jobs that ended badly in the last 24 hours and were not retried. */
 	recent_failures: { ...status.recent_failures, since: rfc3339(status.recent_failures.since) },
 });
 

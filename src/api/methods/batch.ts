@@ -2,6 +2,7 @@
 
 import { everyJob } from "../../contracts/every-job.ts";
 import type { BatchView, JobView } from "../../contracts/scheduler.ts";
+import { given } from "../../core/given.ts";
 import { isTerminal } from "../../core/job.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
 import { batchEtas } from "../documents/eta.ts";
@@ -75,10 +76,9 @@ export const batchMethods: Handlers<"batch"> = {
 	"batch.cancel": async ({ name, reason }, at) => {
 		await mustKnow(name, at);
 		const open = (await jobsOf(name, at)).filter(({ status }) => !isTerminal(status));
-		const how = { by: at.by, ...(reason === undefined ? {} : { reason }) };
 		const ids = open.map(({ id }) => id);
 		if (ids.length === 0) return doc({ cancelled: [], requested: [] });
-		const { cancelled, requested } = await at.context.scheduler.cancelAll(ids, how);
+		const { cancelled, requested } = await at.context.scheduler.cancelAll(ids, { by: at.by, ...given({ reason }) });
 		return doc({ cancelled, requested });
 	},
 	"batch.retry": async ({ name }, at) => {

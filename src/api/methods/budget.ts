@@ -4,6 +4,7 @@ import { everyJob } from "../../contracts/every-job.ts";
 import type { BudgetView, JobView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";
+import { addTo } from "../../core/text/lists-by-key.ts";
 import { type At, demand, doc, type Handlers } from "../call.ts";
 import { maybeTime } from "../documents.ts";
 import type { BudgetDocument, COST_GROUPS, CostDocument } from "../protocol/budget.ts";
@@ -33,9 +34,7 @@ async function report(per: Group, { batch, owner, repo }: Only, { context }: At)
 		// A job that has not run has cost nothing.
 		if (job.attempt === 0 || (owner !== undefined && job.owner !== owner)) continue;
 		const name = per === "job" ? String(job.id) : (job[per] ?? null);
-		const group = groups.get(name);
-		if (group) group.push(job);
-		else groups.set(name, [job]);
+		addTo(groups, name, job);
 	}
 	return [...groups]
 		.map(([name, jobs]) => costOf(name, jobs))

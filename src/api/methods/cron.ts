@@ -1,6 +1,7 @@
 // Methods of triggers. Triggers are configuration: adding and removing changes that, and the daemon follows.
 
 import { SluiceError } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import { doc, type Handlers } from "../call.ts";
 import type { Context, TriggerInfo } from "../context.ts";
 import { maybeTime, rfc3339 } from "../documents.ts";
@@ -35,13 +36,9 @@ export const cronMethods: Handlers<"cron"> = {
 			});
 		// Checks the job as if it were added now: its lane, repo and so on must exist.
 		await context.scheduler.apply({ jobs: [job] }, { by, check: true });
-		const given = { schedule, ...(timezone === undefined ? {} : { timezone }), ...(catch_up === undefined ? {} : { catch_up }), add: job };
-		await context.config.set(`cron.${short}`, given, by);
-		const warning = context.agents.startProblem(job);
-		return doc({
-			trigger: triggerDocument(await find(context, `cron:${short}`), context),
-			...(warning === null ? {} : { warning }),
-		});
+		await context.config.set(`cron.${short}`, { schedule, ...given({ timezone, catch_up }), add: job }, by);
+		const warning = context.agents.startProblem(job) ?? undefined;
+		return doc({ trigger: triggerDocument(await find(context, `cron:${short}`), context), ...given({ warning }) });
 	},
 	"cron.remove": async ({ name }, { context, by }) => {
 		const { name: full, kind } = await find(context, name);

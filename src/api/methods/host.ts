@@ -20,13 +20,8 @@ export const hostMethods: Handlers<"host"> = {
 				hint: suggest(name, names, "sluice host list shows those that there are"),
 			});
 		const running = await at.context.scheduler.list({ status: ["running"], limit: PAGE });
-		return doc({
-			host: hostDocument(host),
-			jobs: shownAll(
-				at.context,
-				running.filter(({ run }) => run?.host === name),
-			),
-		});
+		const here = running.filter(({ run }) => run?.host === name);
+		return doc({ host: hostDocument(host), jobs: shownAll(at.context, here) });
 	},
 	"host.drain": async ({ name, stop, reason }, { context, by }) => {
 		const { host, stopping } = await context.scheduler.drain(name, { by, ...given({ stop: stop || undefined, reason }) });

@@ -1,7 +1,7 @@
 // Methods of jobs: adding, acting, and claims of outside workers. Reading is in job/read.ts, worktrees and merges in job/worktree.ts.
 
 import type { OfItems } from "../../contracts/adding.ts";
-import type { Claimed, Manifest, RunEnd } from "../../contracts/scheduler.ts";
+import type { Claimed, Manifest, RewindReport, RunEnd } from "../../contracts/scheduler.ts";
 import { type Granted, grantProblem, widest } from "../../core/agents/permissions/allowing.ts";
 import { callsOf } from "../../core/agents/permissions/denied.ts";
 import { SluiceError } from "../../core/errors.ts";
@@ -10,7 +10,7 @@ import type { JobInput } from "../../core/job.ts";
 import type { RunBounds } from "../../core/trust/run-bounds.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import type { Startable } from "../context.ts";
-import { endedDocument, reasonDocument, rfc3339, runDocument } from "../documents.ts";
+import { type Doc, endedDocument, reasonDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { boundsOf, placedIn, refuseForeignCapture, refuseOutside } from "../run-bounds.ts";
@@ -53,6 +53,11 @@ function refuseLongPrompts(jobs: readonly JobInput[], { context }: At): void {
 	}
 }
 
+async function rewound(how: "retry" | "rerun", { id }: { id: Ref }, { context, by }: At): Promise<Doc<RewindReport>> {
+	await context.work.lookForBusy();
+	return doc(await context.scheduler[how](await resolve(context, id), { by }));
+}
+
 const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning: warnings.join("; ") } : {});
 
 export const jobMethods: Handlers<"job"> = {
@@ -93,19 +98,18 @@ export const jobMethods: Handlers<"job"> = {
 		const problems = startProblems(added, at);
 		return doc({ ...slung, warnings: [...slung.warnings, ...problems], dry_run: input.dry_run === true });
 	},
-	"job.apply": async ({ manifest: given, check, force, update, again, env }, at) => {
+	"job.apply": async ({ manifest: written, check, force, update, again, env }, at) => {
 		const { scheduler } = at.context;
 		const within = await boundsOf(at, force);
-		const { manifest, flows, warnings: said } = await withRecipes(given, at);
+		const { manifest, flows, warnings: said } = await withRecipes(written, at);
 		await refuseOutside(placedIn(manifest), within);
 		refuseLongPrompts(
 			(Array.isArray(manifest.jobs) ? manifest.jobs : []).map((job) => ({ ...manifest.defaults, ...job })),
 			at,
 		);
 		const flags = { force: force === true, check: check === true, update: update === true, again: again === true };
-		const items = flows.length > 0 ? { items: { flows, limit: "never" as const } } : {};
-		const bound = within ? { within } : {};
-		const result = await scheduler.apply(manifest, { by: at.by, ...flags, ...items, ...bound, ...(env === undefined ? {} : { env }) });
+		const items = flows.length > 0 ? { flows, limit: "never" as const } : undefined;
+		const result = await scheduler.apply(manifest, { by: at.by, ...flags, ...given({ items, within, env }) });
 		const startable = manifest.jobs.map((job) => withDefaults(job, manifest.defaults));
 		const { updated = [], not_named = [], refusal = null, warnings = [], ...rest } = result;
 		return doc({ ...rest, updated, not_named, refusal, ...warned([...said, ...warnings, ...startProblems(startable, at)]) });
@@ -118,14 +122,8 @@ export const jobMethods: Handlers<"job"> = {
 		// For a single job a refusal is the caller's error; for one of several it is part of the answer.
 		return doc(await context.scheduler.cancelAll(jobs, { by, subtree: subtree === true, ...given({ reason }) }));
 	},
-	"job.retry": async ({ id }, { context, by }) => {
-		await context.work.lookForBusy();
-		return doc(await context.scheduler.retry(await resolve(context, id), { by }));
-	},
-	"job.rerun": async ({ id }, { context, by }) => {
-		await context.work.lookForBusy();
-		return doc(await context.scheduler.rerun(await resolve(context, id), { by }));
-	},
+	"job.retry": (params, at) => rewound("retry", params, at),
+	"job.rerun": (params, at) => rewound("rerun", params, at),
 	"job.promote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.promote(job, { by: at.by })),
 	"job.demote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.demote(job, { by: at.by })),
 	"job.priority": ({ id, priority }, at) => acted(id, at, (job) => at.context.scheduler.priority(job, priority, { by: at.by })),

@@ -1,32 +1,10 @@
 // Methods of agents: which there are, how they are started, and how their output is judged.
 
 import { FORMATS } from "../../core/agents/profile.ts";
-import type { Outcome, Used } from "../../core/agents/stream/happening.ts";
-import type { ExitKind } from "../../core/job.ts";
 import type { AgentDocument, ProfileDocument } from "../context.ts";
-import type { Doc, Timestamp } from "../documents.ts";
+import type { JudgementDocument } from "../documents/judgement.ts";
+import type { Doc } from "../documents.ts";
 import { choice, maybe, text, viewerMethod, whole, word } from "../fields.ts";
-
-/** Unknown values are left out. `retry_after` is in seconds, as in the header of that name. */
-export type JudgementDocument = {
-	outcome: Outcome;
-	exit_kind: ExitKind;
-	/** The configured rule that named the outcome. */
-	by?: string;
-	until?: Timestamp;
-	retry_after?: number;
-	session_id?: string;
-	/** The session to resume does not exist. */
-	session_gone?: true;
-	usage: Omit<Used, "cost_micro">;
-	cost_micro?: number;
-	message?: string;
-	question?: string;
-	/** Number of JSON lines that are not understood. */
-	not_understood?: number;
-	/** The program's version, if its output has it. */
-	version?: string;
-};
 
 /** Longer output goes through the command line, which reads files piece by piece. */
 const MOST = 4_000_000;

@@ -49,13 +49,14 @@ const ENTRY =
 const LEDGER = "{subject, dim, used, limit, warn_at, window, over_limit}";
 
 type Call = (params: never) => Promise<unknown>;
-const kernel = <F extends Call>(role: Role, about: string, params: Fields, result: string) =>
-	openMethod<Parameters<F>[0] extends undefined ? Record<string, never> : NonNullable<Parameters<F>[0]>, Awaited<ReturnType<F>>>("kernel")({
-		role,
-		about,
-		params,
-		result,
-	});
+const methodFor =
+	(role: Role) =>
+	<F extends Call>(about: string, params: Fields, result: string) =>
+		openMethod<Parameters<F>[0] extends undefined ? Record<string, never> : NonNullable<Parameters<F>[0]>, Awaited<ReturnType<F>>>(
+			"kernel",
+		)({ role, about, params, result });
+const reads = methodFor("viewer");
+const acts = methodFor("operator");
 type Agent = Kernel["agent"];
 type Ledger = Kernel["ledger"];
 
@@ -68,15 +69,13 @@ export const KERNEL_METHODS = {
 		},
 		result: "{agents, ledgers, entries: {queued, dispatched, completed, expired, cancelled}, renumbered, notes}",
 	}),
-	"kernel.sched.enqueue": kernel<Kernel["enqueue"]>("operator", "Adds an entry for a live agent.", enqueue, "{sched_id}"),
-	"kernel.sched.enqueue_unique": kernel<Kernel["enqueueUnique"]>(
-		"operator",
+	"kernel.sched.enqueue": acts<Kernel["enqueue"]>("Adds an entry for a live agent.", enqueue, "{sched_id}"),
+	"kernel.sched.enqueue_unique": acts<Kernel["enqueueUnique"]>(
 		"Adds an entry unless a queued one is like it.",
 		{ ...enqueue, dedupe_by: maybe(choices("what makes two entries alike (pid, trigger)", ["pid", "trigger", "priority"])) },
 		"{sched_id, created}",
 	),
-	"kernel.sched.claim": kernel<Kernel["claim"]>(
-		"operator",
+	"kernel.sched.claim": acts<Kernel["claim"]>(
 		"Takes the next entries, in one transaction.",
 		{
 			worker_id,
@@ -86,8 +85,7 @@ export const KERNEL_METHODS = {
 		},
 		`{entries: [${ENTRY}]}`,
 	),
-	"kernel.sched.complete": kernel<Kernel["complete"]>(
-		"operator",
+	"kernel.sched.complete": acts<Kernel["complete"]>(
 		"Ends a dispatched entry.",
 		{
 			sched_id,
@@ -96,10 +94,9 @@ export const KERNEL_METHODS = {
 		},
 		"{sched_id, state, prev_state}",
 	),
-	"kernel.sched.cancel": kernel<Kernel["cancel"]>("operator", "Ends a queued entry.", { sched_id }, "{sched_id, state}"),
-	"kernel.sched.get": kernel<Kernel["get"]>("viewer", "One entry.", { sched_id }, ENTRY),
-	"kernel.sched.list": kernel<Kernel["list"]>(
-		"viewer",
+	"kernel.sched.cancel": acts<Kernel["cancel"]>("Ends a queued entry.", { sched_id }, "{sched_id, state}"),
+	"kernel.sched.get": reads<Kernel["get"]>("One entry.", { sched_id }, ENTRY),
+	"kernel.sched.list": reads<Kernel["list"]>(
 		"Entries by number.",
 		{
 			state: maybe(choice("only in this state", STATES)),
@@ -109,66 +106,44 @@ export const KERNEL_METHODS = {
 		},
 		`{entries: [${ENTRY}], total}`,
 	),
-	"kernel.sched.gc_expired": kernel<Kernel["gcExpired"]>(
-		"operator",
-		"Expires queued entries whose deadline has passed.",
-		{ now },
-		"{swept}",
-	),
-	"kernel.sched.gc_dispatched": kernel<Kernel["gcDispatched"]>(
-		"operator",
+	"kernel.sched.gc_expired": acts<Kernel["gcExpired"]>("Expires queued entries whose deadline has passed.", { now }, "{swept}"),
+	"kernel.sched.gc_dispatched": acts<Kernel["gcDispatched"]>(
 		"Puts entries whose worker has been silent back into the queue.",
 		{ stale_seconds: decimal("silent for so long", 0, 1e12) },
 		"{swept}",
 	),
-	"kernel.sched.extend": kernel<Kernel["extend"]>(
-		"operator",
+	"kernel.sched.extend": acts<Kernel["extend"]>(
 		"A worker's sign of life; tells whether it was asked to stop.",
 		{ sched_id, worker_id },
 		"{sched_id, cancel_requested}",
 	),
-	"kernel.agent.create": kernel<Agent["create"]>("operator", "Makes an agent, READY.", { name: word("its name") }, "{pid, state}"),
-	"kernel.agent.transition": kernel<Agent["transition"]>(
-		"operator",
+	"kernel.agent.create": acts<Agent["create"]>("Makes an agent, READY.", { name: word("its name") }, "{pid, state}"),
+	"kernel.agent.transition": acts<Agent["transition"]>(
 		"Sets an agent's state; DEAD is for ever.",
 		{ pid, to: choice("the new state", AGENT_STATES) },
 		"{pid, state, prev_state}",
 	),
-	"kernel.agent.get": kernel<Agent["get"]>("viewer", "One agent.", { pid }, "{pid, name, state}"),
-	"kernel.agent.list": kernel<() => Promise<{ agents: Awaited<ReturnType<Agent["list"]>> }>>(
-		"viewer",
+	"kernel.agent.get": reads<Agent["get"]>("One agent.", { pid }, "{pid, name, state}"),
+	"kernel.agent.list": reads<() => Promise<{ agents: Awaited<ReturnType<Agent["list"]>> }>>(
 		"All agents.",
 		{},
 		"{agents: [{pid, name, state}]}",
 	),
-	"kernel.ledger.grant": kernel<Ledger["grant"]>("operator", "Sets the limit of an agent's ledger.", grant, LEDGER),
-	"kernel.ledger.update_grant": kernel<Ledger["grant"]>("operator", "The same as grant.", grant, LEDGER),
-	"kernel.ledger.charge": kernel<Ledger["charge"]>(
-		"operator",
+	"kernel.ledger.grant": acts<Ledger["grant"]>("Sets the limit of an agent's ledger.", grant, LEDGER),
+	"kernel.ledger.update_grant": acts<Ledger["grant"]>("The same as grant.", grant, LEDGER),
+	"kernel.ledger.charge": acts<Ledger["charge"]>(
 		"Adds to what was used.",
 		{ pid, dim, amount },
 		"{used, limit, over_limit, warned, first_breach}",
 	),
-	"kernel.ledger.refund": kernel<Ledger["refund"]>(
-		"operator",
-		"Takes back from what was used.",
-		{ pid, dim, amount },
-		"{used, limit, over_limit}",
-	),
-	"kernel.ledger.check": kernel<Ledger["check"]>(
-		"viewer",
-		"Whether a charge would exceed the limit.",
-		{ pid, dim, amount },
-		"{would_exceed}",
-	),
-	"kernel.ledger.get": kernel<(params: { pid: number }) => Promise<{ ledgers: Awaited<ReturnType<Ledger["get"]>> }>>(
-		"viewer",
+	"kernel.ledger.refund": acts<Ledger["refund"]>("Takes back from what was used.", { pid, dim, amount }, "{used, limit, over_limit}"),
+	"kernel.ledger.check": reads<Ledger["check"]>("Whether a charge would exceed the limit.", { pid, dim, amount }, "{would_exceed}"),
+	"kernel.ledger.get": reads<(params: { pid: number }) => Promise<{ ledgers: Awaited<ReturnType<Ledger["get"]>> }>>(
 		"An agent's ledgers.",
 		{ pid },
 		`{ledgers: [${LEDGER}]}`,
 	),
-	"kernel.ledger.list_breached": kernel<() => Promise<{ ledgers: Awaited<ReturnType<Ledger["listBreached"]>> }>>(
-		"viewer",
+	"kernel.ledger.list_breached": reads<() => Promise<{ ledgers: Awaited<ReturnType<Ledger["listBreached"]>> }>>(
 		"Ledgers of agents that are used up.",
 		{},
 		`{ledgers: [${LEDGER}]}`,

@@ -6,6 +6,7 @@ import type { EventRow } from "../../contracts/scheduler.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Caller, Context } from "../context.ts";
 import { eventDocument } from "../documents.ts";
+import { type HttpReply, refusal } from "./reply.ts";
 
 export type StreamOptions = {
 	heartbeatMs: number;
@@ -16,8 +17,6 @@ export type StreamOptions = {
 };
 const DEFAULTS: StreamOptions = { heartbeatMs: 15_000, stallMs: 60_000, maxStreams: 100 };
 
-type Reply = { status: number; headers: Record<string, string>; body: string };
-
 type Exchange = { caller: Caller; request: IncomingMessage; response: ServerResponse; url: URL };
 
 /** Opens streams. `closed` is called when the response is. A reply means that there will be no stream. */
@@ -25,11 +24,11 @@ export function eventStreams(context: Context, given: Partial<StreamOptions> = {
 	const options = { ...DEFAULTS, ...given };
 	/** How many each caller has open. */
 	const open = new Map<string, number>();
-	return async ({ caller, request, response, url }: Exchange, closed?: () => void): Promise<Reply | undefined> => {
+	return async ({ caller, request, response, url }: Exchange, closed?: () => void): Promise<HttpReply | undefined> => {
 		if (closed) response.once("close", closed);
 		const name = `${caller.role} ${caller.by}`;
 		const count = (open.get(name) ?? 0) + 1;
-		if (count > options.maxStreams) return refused(429, "limit", "this caller has too many event streams open", { "Retry-After": "1" });
+		if (count > options.maxStreams) return refusal(429, "limit", "this caller has too many event streams open", { "Retry-After": "1" });
 		open.set(name, count);
 		response.once("close", () => {
 			const left = (open.get(name) ?? 1) - 1;
@@ -46,10 +45,10 @@ async function streamEvents(
 	response: ServerResponse,
 	url: URL,
 	options: StreamOptions,
-): Promise<Reply | undefined> {
+): Promise<HttpReply | undefined> {
 	// After a break the browser sends the last number it saw; the address still has the first one.
 	const asked = request.headers["last-event-id"]?.toString() ?? url.searchParams.get("since") ?? undefined;
-	if (asked !== undefined && !/^\d{1,15}$/.test(asked)) return refused(400, "invalid", "since must be a number");
+	if (asked !== undefined && !/^\d{1,15}$/.test(asked)) return refusal(400, "invalid", "since must be a number");
 	const last = await context.scheduler.lastEvent();
 	const since = asked === undefined ? last : Number(asked);
 	// A proxy that buffers streams passes on a response that ends.
@@ -69,17 +68,11 @@ async function streamEvents(
 	return undefined;
 }
 
-const refused = (status: number, code: string, message: string, headers = {}): Reply => ({
-	status,
-	headers: { "Content-Type": "application/json", ...headers },
-	body: JSON.stringify({ schema_version: 1, error: { code, message } }),
-});
-
 /** Maximum events in one answer. */
 const MOST = 2000;
 
 /** Sends the events since `since`, and ends. */
-async function once(context: Context, since: number, last: number): Promise<Reply> {
+async function once(context: Context, since: number, last: number): Promise<HttpReply> {
 	let text = since > last ? gap(last + 1, since, last) : "";
 	let [seen, count] = [Math.min(since, last), 0];
 	if (seen < last)

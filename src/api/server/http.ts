@@ -26,7 +26,7 @@ export type HttpOptions = {
 	stream?: Partial<StreamOptions>;
 	/** The folder of the dashboard's bundle; without it there is no dashboard. */
 	web?: string;
-	/** How many files the process may have open; null if unknown. */
+	/** How many files the process may have open, null if unknown; by default the system is asked. */
 	files?: number | null;
 };
 

@@ -66,30 +66,29 @@ export class Metrics {
 	async text(): Promise<string> {
 		const [status, ledgers, accounts] = await Promise.all([this.scheduler.status(), this.scheduler.ledgers(), this.scheduler.accounts()]);
 		const lanes = Object.entries(status.lanes);
-		const capped = lanes.flatMap(([lane, { max }]) => (max === null ? [] : [{ labels: { lane }, value: max }]));
+		const perLane = (of: "queued" | "running" | "max") =>
+			lanes.flatMap(([lane, { [of]: value }]) => (value === null ? [] : [{ labels: { lane }, value }]));
+		const perLedger = (of: "used" | "limit" | "reserved") =>
+			ledgers.flatMap(({ subject, dim, [of]: value }) => (value === null ? [] : [{ labels: { subject, dim }, value }]));
+		/** Of the accounts in this state: the moment since or until when. */
+		const perAccount = (wanted: string, of: "since" | "until") =>
+			accounts.flatMap(({ name, state, [of]: at }) =>
+				state === wanted && at !== null ? [{ labels: { account: name }, value: at / 1000 }] : [],
+			);
 		const holds = new Map<string, number>(HOLD_KINDS.map((kind) => [kind, 0]));
 		for (const { kind } of status.holds) bump(holds, kind);
-		const limited = ledgers.flatMap(({ subject, dim, limit }) => (limit === null ? [] : [{ labels: { subject, dim }, value: limit }]));
 		const cost = ledgers.flatMap(({ subject, dim, used }) => (dim === "cost_micro" ? [{ labels: { subject }, value: used / 1e6 }] : []));
 		const families: Family[] = [
 			gauge("sluice_info", "Version of the daemon.", [{ labels: { version: this.version }, value: 1 }]),
 			gauge("sluice_start_time_seconds", "When the daemon started, as epoch seconds.", [{ value: this.startedAt / 1000 }]),
-			gauge(
-				"sluice_queue_depth",
-				"Jobs that wait, by lane.",
-				lanes.map(([lane, { queued }]) => ({ labels: { lane }, value: queued })),
-			),
+			gauge("sluice_queue_depth", "Jobs that wait, by lane.", perLane("queued")),
 			gauge("sluice_queue_ready", "Jobs that wait for nothing but their turn.", [{ value: status.queued_ready }]),
-			gauge(
-				"sluice_running",
-				"Live runs, by lane.",
-				lanes.map(([lane, { running }]) => ({ labels: { lane }, value: running })),
-			),
+			gauge("sluice_running", "Live runs, by lane.", perLane("running")),
 			gauge("sluice_kernel_entries", "Entries of the kernel's queue that have not ended, by state.", [
 				{ labels: { state: "queued" }, value: status.kernel.queued },
 				{ labels: { state: "dispatched" }, value: status.kernel.dispatched },
 			]),
-			gauge("sluice_lane_cap", "Live runs at most, for lanes that have a cap.", capped),
+			gauge("sluice_lane_cap", "Live runs at most, for lanes that have a cap.", perLane("max")),
 			gauge("sluice_max_concurrent", "Live runs at most; 0 or less is direct mode.", [{ value: status.max_concurrent }]),
 			gauge("sluice_paused", "1 while everything is paused.", [{ value: status.paused ? 1 : 0 }]),
 			gauge("sluice_holds", "Standing reasons not to start work, by kind.", rows("kind", holds)),
@@ -97,17 +96,9 @@ export class Metrics {
 			gauge("sluice_last_dispatch_seconds", "When a job was last started, as epoch seconds; 0 = never.", [
 				{ value: (status.last_dispatch_at ?? 0) / 1000 },
 			]),
-			gauge(
-				"sluice_budget_used",
-				"What of a budget is used, by subject and dimension.",
-				ledgers.map(({ subject, dim, used }) => ({ labels: { subject, dim }, value: used })),
-			),
-			gauge("sluice_budget_limit", "Limits of budgets that have one.", limited),
-			gauge(
-				"sluice_budget_reserved",
-				"What live runs have set aside of a budget.",
-				ledgers.map(({ subject, dim, reserved }) => ({ labels: { subject, dim }, value: reserved })),
-			),
+			gauge("sluice_budget_used", "What of a budget is used, by subject and dimension.", perLedger("used")),
+			gauge("sluice_budget_limit", "Limits of budgets that have one.", perLedger("limit")),
+			gauge("sluice_budget_reserved", "What live runs have set aside of a budget.", perLedger("reserved")),
 			gauge(
 				"sluice_account_open",
 				"1 for accounts on which work may start, 0 for the others.",
@@ -116,16 +107,12 @@ export class Metrics {
 			gauge(
 				"sluice_account_limited_until_seconds",
 				"When an account's limit is over, as epoch seconds.",
-				accounts.flatMap(({ name, state, until }) =>
-					state === "rate_limited" && until !== null ? [{ labels: { account: name }, value: until / 1000 }] : [],
-				),
+				perAccount("rate_limited", "until"),
 			),
 			gauge(
 				"sluice_account_outage_since_seconds",
 				"Since when an account's provider is down, as epoch seconds.",
-				accounts.flatMap(({ name, state, since }) =>
-					state === "outage" && since !== null ? [{ labels: { account: name }, value: since / 1000 }] : [],
-				),
+				perAccount("outage", "since"),
 			),
 			gauge("sluice_needs_human", "Jobs that wait for a person, a hundred at most.", [{ value: status.needs_human.length }]),
 			counter("sluice_usage_total", "What runs have told that they used since the start, by dimension.", rows("dim", this.usage)),

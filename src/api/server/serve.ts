@@ -3,8 +3,7 @@
 import { SluiceError } from "../../core/errors.ts";
 import type { Context, Tokens } from "../context.ts";
 import type { RpcServer } from "../dispatch.ts";
-import type { StreamOptions } from "./events.ts";
-import { serveHttp } from "./http.ts";
+import { type HttpOptions, serveHttp } from "./http.ts";
 import { Metrics } from "./metrics.ts";
 import { type PageRole, PageSignIns } from "./page-sign-ins.ts";
 import { serveSocket } from "./socket.ts";
@@ -18,14 +17,7 @@ export type ServeOptions = {
 	/** If the port is taken: `next` tries the next ports, `refuse` rejects with a `conflict`. */
 	taken?: "next" | "refuse";
 	tokens: Tokens;
-	/** Host names with port under which HTTP may be called, besides the loopback ones. */
-	hosts?: readonly string[];
-	stream?: Partial<StreamOptions>;
-	/** The folder of the dashboard's bundle. */
-	web?: string;
-	/** How many files the process may have open; by default the system is asked. */
-	files?: number | null;
-};
+} & Omit<HttpOptions, "port" | "metrics">;
 
 export type Serving = {
 	/** Null without HTTP. `problem`: why there is none, or why it is another port than requested. */
@@ -46,27 +38,10 @@ type Http = { port: number | null; problem: string | null; close(): Promise<void
  * If HTTP fails, the socket is still opened: a home cannot do without it. The socket comes last, because a command that waits for the daemon considers it
  * started as soon as the socket answers.
  */
-export async function serve({
-	context,
-	socketPath,
-	port,
-	taken = "next",
-	tokens,
-	hosts,
-	stream,
-	web,
-	files,
-}: ServeOptions): Promise<Serving> {
+export async function serve({ context, socketPath, port, taken = "next", tokens, ...more }: ServeOptions): Promise<Serving> {
 	const rpc: RpcServer = { context, tokens, pages: new PageSignIns(context.clock) };
 	const metrics = new Metrics(context.scheduler, context.startedAt, context.version);
-	const more = {
-		metrics,
-		...(hosts ? { hosts } : {}),
-		...(stream ? { stream } : {}),
-		...(web ? { web } : {}),
-		...(files === undefined ? {} : { files }),
-	};
-	const http = await openHttp(rpc, port, taken, more);
+	const http = await openHttp(rpc, port, taken, { metrics, ...more });
 	try {
 		await metrics.open();
 		const socket = await serveSocket(rpc, socketPath);
@@ -85,12 +60,7 @@ export async function serve({
 	}
 }
 
-async function openHttp(
-	rpc: RpcServer,
-	port: number | null,
-	taken: "next" | "refuse",
-	more: Omit<Parameters<typeof serveHttp>[1], "port">,
-): Promise<Http> {
+async function openHttp(rpc: RpcServer, port: number | null, taken: "next" | "refuse", more: Omit<HttpOptions, "port">): Promise<Http> {
 	const { log } = rpc.context;
 	const none = (problem: string | null): Http => {
 		if (problem !== null) log.warn(problem, { port });

@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { HttpReply } from "./reply.ts";
 
 const FILES = {
 	"/": ["index.html", "text/html; charset=utf-8"],
@@ -23,11 +24,9 @@ const POLICY = [
 	"frame-ancestors 'none'",
 ].join("; ");
 
-export type WebReply = { status: number; headers: Record<string, string>; body: string };
-
 /** `folder`: the bundle. Undefined for an unknown path. */
-export function webFiles(folder: string): (path: string) => WebReply | undefined {
-	const read = new Map<string, WebReply>();
+export function webFiles(folder: string): (path: string) => HttpReply | undefined {
+	const read = new Map<string, HttpReply>();
 	return (path) => {
 		if (!Object.hasOwn(FILES, path)) return undefined;
 		const known = read.get(path);
