@@ -107,8 +107,8 @@ async function ask(io: Io, { id, stream, attempt }: FollowOptions, from: LogStar
 		id,
 		...from,
 		limit: PIECE,
-		...(stream === "both" ? {} : { stream }),
-		...(attempt === undefined ? {} : { run: attempt }),
+		stream: stream === "both" ? undefined : stream,
+		run: attempt,
 	};
 	return io.ask("job.logs", how === "follow" ? { ...params, wait_ms: WAIT_MS } : params);
 }

@@ -2,6 +2,7 @@
 // of `agents.<name>.env` and `accounts.<name>.env`; a key in the caller's shell is not among them. Pure.
 
 import type { AgentDocument, Checkup } from "../../api/context.ts";
+import { matchesAny } from "../../core/text/stars.ts";
 
 type Env = Record<string, string | undefined>;
 
@@ -23,10 +24,8 @@ const TOOLS =
 
 /** Null if runs get all of them. */
 export function toolNote(env: Env, allowed: readonly string[]): Checkup | null {
-	const isAllowed = (name: string) =>
-		allowed.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name));
 	const missing = Object.keys(env)
-		.filter((name) => TOOLS.test(name) && (env[name] ?? "") !== "" && !isAllowed(name))
+		.filter((name) => TOOLS.test(name) && (env[name] ?? "") !== "" && !matchesAny(allowed, name))
 		.sort();
 	if (missing.length === 0) return null;
 	return {

@@ -7,7 +7,7 @@ import { windowOf } from "../amounts.ts";
 import { byVerb, type Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { absolutePath, answer, type Io } from "../io.ts";
-import { named, nothing, oneMethod } from "../one-method.ts";
+import { asTyped, named, nothing, oneMethod } from "../one-method.ts";
 import { ENTRY_COLUMNS, entryWords, LEDGER_COLUMNS } from "../printing/kernel-lines.ts";
 import { count, field, type ListColumn, printList } from "../printing/list.ts";
 import { counted } from "../printing/print.ts";
@@ -49,15 +49,11 @@ const enqueueUnique = oneMethod("kernel.sched.enqueue_unique", entryOf, ({ sched
 );
 
 export const run = byVerb({
-	list: oneMethod(
-		"kernel.sched.list",
-		(call) => given({ state: call.text("state"), pid: call.number("pid"), limit: call.number("limit"), offset: call.number("offset") }),
-		({ entries, total }, io) => {
-			const part = io.print.paintTalk("dim", `${entries.length} of ${total}; --limit N and --offset N show others`);
-			printList(io, entries, ENTRY_COLUMNS, total === 0 ? "no such entries; sluice kernel enqueue PID adds one" : part);
-			return entries.length > 0 && entries.length < total ? part : undefined;
-		},
-	),
+	list: oneMethod("kernel.sched.list", asTyped, ({ entries, total }, io) => {
+		const part = io.print.paintTalk("dim", `${entries.length} of ${total}; --limit N and --offset N show others`);
+		printList(io, entries, ENTRY_COLUMNS, total === 0 ? "no such entries; sluice kernel enqueue PID adds one" : part);
+		return entries.length > 0 && entries.length < total ? part : undefined;
+	}),
 	get: oneMethod("kernel.sched.get", sched_id, entryWords),
 	enqueue: (call, io) => (call.flag("unique") ? enqueueUnique : enqueue)(call, io),
 	cancel: oneMethod("kernel.sched.cancel", sched_id, ({ sched_id: id }) => `cancelled entry ${id}`),
@@ -65,8 +61,7 @@ export const run = byVerb({
 		"kernel.sched.claim",
 		(call) => ({
 			worker_id: call.arg("WORKER"),
-			...given({ max_n: call.number("max") }),
-			...(call.flag("no-admission-check") ? { admission_check: false } : {}),
+			...given({ max_n: call.number("max"), admission_check: call.flag("no-admission-check") ? false : undefined }),
 		}),
 		({ entries }, io) => printList(io, entries, ENTRY_COLUMNS, "nothing can be claimed now; sluice why ID says what keeps an entry"),
 	),

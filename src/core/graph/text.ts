@@ -6,6 +6,7 @@
 //   json      edges go from the consumer to the producer; a leaf's `to` is `artifact:<artifact>`
 //   mermaid, dot   arrows follow the work: from the producer to the consumer
 
+import { given } from "../given.ts";
 import type { Lock, Policy, Status } from "../job.ts";
 import { addTo } from "../text/lists-by-key.ts";
 
@@ -53,9 +54,7 @@ export function graphDocument(graph: Graph, which: "asked" | "reached" = "asked"
 			.map(({ from, to, after, artifact, state }) => ({
 				from,
 				to: to ?? `artifact:${artifact}`,
-				...(after === undefined ? {} : { after: { policy: after } }),
-				...(artifact === undefined ? {} : { artifact }),
-				...(state === undefined ? {} : { state }),
+				...given({ after: after && { policy: after }, artifact, state }),
 			})),
 	};
 }

@@ -6,6 +6,7 @@
 //   \{{         two literal braces
 
 import { nth, SluiceError } from "../errors.ts";
+import { given } from "../given.ts";
 import * as check from "../input/check.ts";
 import { nearest } from "../input/nearest.ts";
 import { type JobInput, POLICIES, type Policy } from "../job.ts";
@@ -179,25 +180,21 @@ function stepsOf(value: unknown, shared: JobInput): RecipeStep[] {
 	const steps = entries.map(([, one], index): RecipeStep => {
 		const name = nth(names, index);
 		const field = `steps.${name}`;
-		const given = check.record(one, field);
-		check.knownKeys(given, ["name", "after", "on", ...TEMPLATE_KEYS], field);
-		const own = templateOf(given, field);
+		const written = check.record(one, field);
+		check.knownKeys(written, ["name", "after", "on", ...TEMPLATE_KEYS], field);
+		const own = templateOf(written, field);
 		// A step inherits all shared fields, but a step with its own command inherits no prompt, agent, allow or expect.
 		const { command, prompt, agent, allow, expect, ...rest } = shared;
-		const forAgents = { ...rest, ...(allow === undefined ? {} : { allow }), ...(expect === undefined ? {} : { expect }) };
-		const base =
-			own.command !== undefined
-				? rest
-				: { ...forAgents, ...(agent === undefined ? {} : { agent }), ...(prompt === undefined ? {} : { prompt }) };
+		const base = own.command !== undefined ? rest : { ...rest, ...given({ allow, expect, agent, prompt }) };
 		const runs = own.command === undefined && own.prompt === undefined && command !== undefined ? { ...rest, command } : base;
-		if (given.on !== undefined) {
-			const on = check.record(given.on, `${field}.on`);
+		if (written.on !== undefined) {
+			const on = check.record(written.on, `${field}.on`);
 			check.knownKeys(on, ["failed"], `${field}.on`);
 			const target = known(on.failed, `${field}.on.failed`);
 			if (target === name) throw check.wrong(`${field}.on.failed`, "leads to itself", "a step that should be tried again has retry");
 			routed.set(target, [...(routed.get(target) ?? []), name]);
 		}
-		return { name, after: afterOf(given.after, field, known, names[index - 1]), template: whole({ ...runs, ...own }, field) };
+		return { name, after: afterOf(written.after, field, known, names[index - 1]), template: whole({ ...runs, ...own }, field) };
 	});
 	for (const [target, from] of routed) {
 		const step = steps.find(({ name }) => name === target) as RecipeStep;

@@ -6,6 +6,7 @@ import type { ReadyEntry } from "../../../contracts/scheduler.ts";
 import { given } from "../../../core/given.ts";
 import { STATUSES } from "../../../core/job.ts";
 import { fieldHint, JOB_FIELDS } from "../../../core/job-fields.ts";
+import { addTo } from "../../../core/text/lists-by-key.ts";
 import type { Call } from "../../command.ts";
 import { usage } from "../../failure.ts";
 import { answer, type Io, settingOf } from "../../io.ts";
@@ -27,8 +28,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const statuses = STATUSES.filter((status) => call.list("status").includes(status));
 	const filter: Filter = {
 		...(statuses.length > 0 ? { status: statuses } : {}),
-		...given({ lane: call.text("lane"), repo: call.text("repo"), batch: call.text("batch") }),
-		...(call.flag("all") ? { all: true } : {}),
+		...given({ lane: call.text("lane"), repo: call.text("repo"), batch: call.text("batch"), all: call.flag("all") || undefined }),
 	};
 	const wish = call.number("limit");
 	if (wish !== undefined && wish < 0) throw usage("--limit must not be negative", "0 shows all");
@@ -46,8 +46,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const unmerged = io.json || !isOpen ? [] : await unmergedJobs(io, filter, status);
 	const recent_failures = isOpen ? status.recent_failures : undefined;
 	const shown = call.has("fields") ? jobs.map((job) => only(job, fields)) : jobs;
-	const beside = { ...(kernel === undefined ? {} : { kernel }), ...(recent_failures ? { recent_failures } : {}) };
-	answer(io, { schema_version: 1, jobs: shown, ...beside }, () => {
+	answer(io, { schema_version: 1, jobs: shown, kernel, recent_failures }, () => {
 		if (call.text("format") === "block") printBlocks(io, seen, wanted === undefined ? undefined : fields);
 		else printGroups(io, seen, fields);
 		if (kernel && kernel.total > 0) printKernel(io, kernel, jobs.length);
@@ -76,7 +75,7 @@ async function kernelEntries(
 	const most = Math.min(limit, ENTRIES);
 	const found: Kernel = { entries: [], total: 0 };
 	for (const state of all ? [undefined] : ["queued", "dispatched"]) {
-		const page = await io.ask("kernel.sched.list", { limit: most, ...(state === undefined ? {} : { state }) }).catch(() => undefined);
+		const page = await io.ask("kernel.sched.list", { limit: most, ...given({ state }) }).catch(() => undefined);
 		if (page === undefined) return undefined;
 		found.entries.push(...page.entries);
 		found.total += page.total;
@@ -160,11 +159,7 @@ const only = (job: ShownJob, fields: readonly string[]) =>
 
 function printGroups({ print, world }: Io, jobs: readonly ShownJob[], fields: readonly string[]): void {
 	const groups = new Map<string, ShownJob[]>();
-	for (const job of jobs) {
-		const group = groups.get(job.repo ?? "");
-		if (group) group.push(job);
-		else groups.set(job.repo ?? "", [job]);
-	}
+	for (const job of jobs) addTo(groups, job.repo ?? "", job);
 	const titled = groups.size > 1 || !groups.has("");
 	// One table, so that columns are aligned across all groups; the titles are inserted afterwards.
 	const ordered = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -55,7 +55,6 @@ async function printDocument(
 ): Promise<undefined> {
 	if (call.flag("follow")) throw usage("--json and --follow contradict each other", "give one of them");
 	if (id === undefined || others.length > 0) throw usage("--json is for one job", "ask for each on its own");
-	const params = { id, ...(from === WHOLE ? {} : from), limit: PAGE };
-	const chosen = { ...(stream === "both" ? {} : { stream }), ...(attempt === undefined ? {} : { run: attempt }) };
-	io.print.out(JSON.stringify(await io.ask("job.logs", { ...params, ...chosen })));
+	const chosen = { stream: stream === "both" ? undefined : stream, run: attempt };
+	io.print.out(JSON.stringify(await io.ask("job.logs", { id, ...(from === WHOLE ? {} : from), limit: PAGE, ...chosen })));
 }

@@ -44,7 +44,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 async function outcome(call: Call, io: Io): Promise<undefined> {
 	const run = call.number("run");
 	if (call.text("fields") !== undefined) throw usage("--fields and --outcome contradict each other", "give one of them");
-	const document = await io.ask("job.outcome", { id: idOf(call.arg("ID")), ...(run === undefined ? {} : { run }) });
+	const document = await io.ask("job.outcome", { id: idOf(call.arg("ID")), run });
 	if (run === undefined) await noteAttempt(io, idOf(call.arg("ID")));
 	answer(io, document, () => {
 		const { version: _version, last_message, ...rest } = document.outcome;

@@ -1,5 +1,6 @@
 // Reads the configuration of an agent's output, and refuses mistakes with the place, what is wrong, and what to write instead.
 
+import { given } from "../../given.ts";
 import * as check from "../../input/check.ts";
 import { compilePattern } from "../../text/pattern.ts";
 import { PatternFault } from "../../text/pattern-chars.ts";
@@ -35,11 +36,11 @@ export function readPattern(value: unknown, field: string, groups: "captures" | 
 /** Reads `outcomes`, `usage` and `session` as a run's folder stores them. */
 export function readOwn(value: unknown, field: string): OwnReading {
 	const { outcomes, usage, session } = check.record(value, field);
-	return {
-		...(outcomes === undefined ? {} : { outcomes: readOutcomes(outcomes, `${field}.outcomes`) }),
-		...(usage === undefined ? {} : { usage: readUsage(usage, `${field}.usage`) }),
-		...(session === undefined ? {} : { session: readPattern(session, `${field}.session`, "captures") }),
-	};
+	return given({
+		outcomes: outcomes === undefined ? undefined : readOutcomes(outcomes, `${field}.outcomes`),
+		usage: usage === undefined ? undefined : readUsage(usage, `${field}.usage`),
+		session: session === undefined ? undefined : readPattern(session, `${field}.session`, "captures"),
+	});
 }
 
 export function readOutcomes(value: unknown, field: string): OutcomeRule[] {
