@@ -17,6 +17,9 @@ export class Refusal extends Error {
 	}
 }
 
+export const stillStarting = (): Refusal =>
+	new Refusal(RPC_CODES.store, "the daemon has just started and does not know its runs yet", { code: "closed", hint: "try again" });
+
 const NUMBERS: Record<ErrorCode, number> = {
 	invalid: RPC_CODES.params,
 	unknown_key: RPC_CODES.params,

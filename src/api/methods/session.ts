@@ -6,7 +6,7 @@ import type { Tokens } from "../context.ts";
 import type { RpcServer } from "../dispatch.ts";
 import { rfc3339 } from "../documents.ts";
 import { RPC_CODES } from "../protocol.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal, stillStarting } from "../refusal.ts";
 import { CODE_LASTS_MS, type PageSignIns } from "../server/page-sign-ins.ts";
 import { bearer } from "../server/tokens.ts";
 
@@ -15,11 +15,7 @@ export const sessionMethods: Handlers<"session"> = {
 		if (session.caller.channel === "http") throw check.wrong("token", "goes into the header", "Authorization: Bearer …");
 		const caller = bearer(token, tokens as Tokens, context.supervisor, "socket");
 		// The token may be that of a run that the daemon, which has just started, has not found yet.
-		if (!caller && !context.endpoints().ready)
-			throw new Refusal(RPC_CODES.store, "the daemon has just started and does not know its runs yet", {
-				code: "closed",
-				hint: "try again",
-			});
+		if (!caller && !context.endpoints().ready) throw stillStarting();
 		if (!caller) throw new Refusal(RPC_CODES.role, "this token is not known", { code: "unauthorised", field: "token" });
 		session.caller = caller;
 		return doc({ role: caller.role, by: caller.by, job: caller.job ?? null });

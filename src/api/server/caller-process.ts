@@ -5,8 +5,7 @@ import type { CallerProcess } from "../../contracts/processes.ts";
 import * as check from "../../core/input/check.ts";
 import type { Context } from "../context.ts";
 import type { RpcSession } from "../dispatch.ts";
-import { RPC_CODES } from "../protocol.ts";
-import { Refusal } from "../refusal.ts";
+import { stillStarting } from "../refusal.ts";
 
 /** `said`: the member `process` of a call. The first one on a connection counts; all later calls wait until it is checked. */
 export async function identify(context: Context, session: RpcSession, said: unknown): Promise<void> {
@@ -28,8 +27,7 @@ async function placed({ supervisor, endpoints, log }: Context, session: RpcSessi
 	});
 	if (!inside) return;
 	const { run, job, token } = inside;
-	if (token === null && !endpoints().ready)
-		throw new Refusal(RPC_CODES.store, "the daemon has just started and does not know its runs yet", { code: "closed", hint: "try again" });
+	if (token === null && !endpoints().ready) throw stillStarting();
 	session.caller =
 		token === null
 			? { role: "viewer", by: `run:${run}`, channel: "socket", found: { run, job, state: "over" } }

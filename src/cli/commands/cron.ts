@@ -56,18 +56,18 @@ function jobOf(call: Call, io: Io): JobInput {
 	const [locks, env] = [call.list("lock"), chosen(call.list("env"), io.world.env)];
 	return {
 		cwd: absolutePath(io.world, call.text("cwd") ?? "."),
-		...(agent === undefined ? { command: [...(call.rest ?? [])] } : given({ agent, prompt })),
 		...given({
+			...(agent === undefined ? { command: [...(call.rest ?? [])] } : { agent, prompt }),
 			lane: call.text("lane"),
 			batch: call.text("batch"),
 			repo: call.text("repo"),
 			owner: call.text("owner"),
 			priority: call.number("priority"),
 			retry: call.number("retries"),
+			timeout: timeout === undefined ? undefined : durationOf(timeout, "timeout"),
+			locks: locks.length > 0 ? [...locks] : undefined,
+			env: Object.keys(env).length > 0 ? env : undefined,
 		}),
-		...(timeout === undefined ? {} : { timeout: durationOf(timeout, "timeout") }),
-		...(locks.length > 0 ? { locks: [...locks] } : {}),
-		...(Object.keys(env).length > 0 ? { env } : {}),
 	};
 }
 

@@ -1,5 +1,6 @@
 // The known agents, each with its profile and its adapter. CONTRIBUTING.md says how to add one.
 
+import { given } from "../given.ts";
 import type { Adapter } from "./adapter.ts";
 import { CLAUDE } from "./adapters/claude.ts";
 import { CODEX } from "./adapters/codex.ts";
@@ -24,7 +25,6 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 	const output = own?.output ?? (own?.command === undefined && isFormat(name) ? name : "command");
 	if (own === undefined && !isFormat(name)) return null;
 	const base = ADAPTERS[output].profile;
-	const given = Object.fromEntries(Object.entries(own ?? {}).filter(([, value]) => value !== undefined));
 	// The built-in `resume` and `open` start the built-in program, so they do not apply to another command.
 	const resume = own?.command !== undefined && own.resume === undefined ? [] : base.resume;
 	const open = own?.command === undefined ? base.open : own.command[0] === base.command[0] ? base.open : [];
@@ -37,19 +37,8 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 	const mcp = own?.command === undefined ? base.mcp : "none";
 	// If the configuration gives options for a permission mode, the built-in rules for that mode do not apply.
 	const ruled = base.ruled.filter((mode) => own?.permissions?.[mode] === undefined);
-	const merged: Profile = {
-		...base,
-		resume,
-		open,
-		model,
-		allow,
-		allow_tool,
-		mcp,
-		...given,
-		output,
-		ruled,
-	};
-	return { ...merged, permissions: { ...permissions, ...own?.permissions }, env: { ...base.env, ...own?.env } };
+	const parts = { permissions: { ...permissions, ...own?.permissions }, env: { ...base.env, ...own?.env } };
+	return { ...base, resume, open, model, allow, allow_tool, mcp, ...given(own ?? {}), output, ruled, ...parts };
 }
 
 /** What is known of the program that a profile starts; null if the profile starts another program with the same output format. */

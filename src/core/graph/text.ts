@@ -139,16 +139,13 @@ const COLOURS: Partial<Record<Status, string>> = {
 	blocked_by_dependency: "#e9d5ff",
 };
 
+const onLine = (text: string) => text.replace(/\p{Cc}/gu, " ");
+const ENTITIES: Record<string, string> = { "&": "amp", '"': "quot", "<": "lt", ">": "gt" };
+
 function mermaidLines(graph: Graph): string[] {
 	const { nodes, edges, leaves } = drawn(graph);
 	/** Replaces characters that would end a label or be read as markup by entities. */
-	const quoted = (text: string) =>
-		`"${text
-			.replaceAll("&", "#amp;")
-			.replaceAll('"', "#quot;")
-			.replaceAll("<", "#lt;")
-			.replaceAll(">", "#gt;")
-			.replace(/\p{Cc}/gu, " ")}"`;
+	const quoted = (text: string) => `"${onLine(text).replace(/[&"<>]/g, (char) => `#${ENTITIES[char]};`)}"`;
 	const names = new Map([...leaves.keys()].map((artifact, index) => [artifact, `a${index + 1}`]));
 	const known = new Set(nodes.map((node) => node.id));
 	return [
@@ -166,11 +163,7 @@ function mermaidLines(graph: Graph): string[] {
 
 function dotLines(graph: Graph): string[] {
 	const { nodes, edges, leaves } = drawn(graph);
-	const quoted = (text: string) =>
-		`"${text
-			.replaceAll("\\", "\\\\")
-			.replaceAll('"', '\\"')
-			.replace(/\p{Cc}/gu, " ")}"`;
+	const quoted = (text: string) => `"${onLine(text).replace(/[\\"]/g, "\\$&")}"`;
 	const known = new Set(nodes.map((node) => node.id));
 	const leaf = (artifact: string) => quoted(`artifact:${artifact}`);
 	return [

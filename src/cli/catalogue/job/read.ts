@@ -2,7 +2,7 @@
 
 import { STATUSES } from "../../../core/job.ts";
 import { flag, list, named, number, text } from "../../command.ts";
-import { ID, IDS } from "../../command-line/shared-options.ts";
+import { ID, IDS, WHERE } from "../../command-line/shared-options.ts";
 
 export const READ = named({
 	list: {
@@ -12,9 +12,7 @@ export const READ = named({
 		],
 		options: [
 			list("status", "STATUS", "Only these.", { choices: STATUSES, sought: ["failed", "running", "done", "pending", "state"] }),
-			text("lane", "NAME", "Only this lane.", { completes: "lane" }),
-			text("repo", "NAME", "Only this repo."),
-			text("batch", "NAME", "Only this batch."),
+			...WHERE,
 			flag("all", "Ended ones too."),
 			number("limit", "N", "Show at most N jobs, the latest of those that have ended; 0 shows all. Default on a terminal: 500."),
 			text("fields", "A,B,…", "What is shown, by the names of the JSON document."),

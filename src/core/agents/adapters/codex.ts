@@ -62,10 +62,8 @@ const APP_SERVER = /^(?:(?:thread|turn|item|account|remoteControl)\/|(?:error|wa
 
 /** Codex's events are about items. A message without text counts as unknown. */
 const isKnownItem = ({ type, text }: Json): boolean => ITEMS.has(type) && (type !== "agent_message" || typeof text === "string");
-const ITEMS = new Set<unknown>([
-	...["agent_message", "reasoning", "error", "todo_list", "command_execution", "file_change", "mcp_tool_call", "collab_tool_call"],
-	...["web_search", "user_message"],
-]);
+const TOOLS = new Set<unknown>(["command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search"]);
+const ITEMS = new Set<unknown>([...TOOLS, "agent_message", "reasoning", "error", "todo_list", "user_message"]);
 
 /** What the server has to know of its run: Codex hands on only variables that are named. */
 const MCP_VARIABLES = ["SLUICE_HOME", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_JOB_ID", "SLUICE_RUN_ID", "SLUICE_ATTEMPT"];
@@ -102,7 +100,6 @@ function trouble(text: string): Happening {
 }
 
 function item(kind: string, one: Json): Happening[] {
-	const id = textIn(one.id);
 	switch (one.type) {
 		case "agent_message":
 			return kind === "item.completed" ? [{ is: "said", text: textIn(one.text) }] : [];
@@ -115,18 +112,13 @@ function item(kind: string, one: Json): Happening[] {
 			const done = items.filter((todo) => todo.completed === true).length;
 			return [{ is: "notice", text: `plan: ${done} of ${items.length} done` }];
 		}
-		case "command_execution":
-		case "file_change":
-		case "mcp_tool_call":
-		case "collab_tool_call":
-		case "web_search":
-			return tool(kind, id, one);
 		default:
-			return [];
+			return TOOLS.has(one.type) ? tool(kind, one) : [];
 	}
 }
 
-function tool(kind: string, id: string, one: Json): Happening[] {
+function tool(kind: string, one: Json): Happening[] {
+	const id = textIn(one.id);
 	const started: Happening = { is: "tool", id, name: nameOf(one), text: textOf(one) };
 	if (kind === "item.started") return [started];
 	if (kind !== "item.completed") return [];

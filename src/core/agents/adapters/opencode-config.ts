@@ -47,7 +47,6 @@ const KEYS: Record<string, string> = { write: "edit", patch: "edit", multiedit: 
 export function opencodePermission(permission: Permission, allow: readonly string[] = [], tools: readonly string[] = []): OpencodeRules {
 	if (permission === "full") return { "*": "allow" };
 	const granted = Object.fromEntries(tools.map((tool) => [KEYS[tool] ?? tool, "allow" as const]));
-	const bash = bashRules(allow);
 	const reads: OpencodeRules = {
 		// Tools of other servers, the web, other folders, and tools that do not exist yet.
 		"*": DENY,
@@ -63,14 +62,11 @@ export function opencodePermission(permission: Permission, allow: readonly strin
 		"sluice_*": "allow",
 		external_directory: DENY,
 	};
-	if (permission === "ask") return { ...reads, edit: DENY, bash, ...granted };
-	return {
-		...reads,
-		edit: { "*": "allow", ...Object.fromEntries(OWN_FILES.map((pattern) => [pattern, "deny" as const])) },
-		bash,
-		...granted,
-	};
+	const edit = permission === "ask" ? DENY : { "*": "allow" as const, ...rulesFor(OWN_FILES, "deny") };
+	return { ...reads, edit, bash: bashRules(allow), ...granted };
 }
+
+const rulesFor = (patterns: readonly string[], how: "allow" | "deny") => Object.fromEntries(patterns.map((pattern) => [pattern, how]));
 
 /**
  * A pattern that ends with ` *` also matches the bare command. An allowed command that NEVER would deny is allowed exactly as written, without further
@@ -78,17 +74,9 @@ export function opencodePermission(permission: Permission, allow: readonly strin
  */
 function bashRules(allow: readonly string[]): Record<string, "allow" | "deny"> {
 	if (allow.length === 0) return DENY;
-	const rules = (patterns: readonly string[], how: "allow" | "deny") => Object.fromEntries(patterns.map((pattern) => [pattern, how]));
+	const begun = allow.map((command) => `${command} *`);
 	const named = allow.filter((command) => /--output|[ /]opencode\.json|\.opencode/.test(command));
-	return {
-		...DENY,
-		...rules(
-			allow.map((command) => `${command} *`),
-			"allow",
-		),
-		...rules(NEVER, "deny"),
-		...rules(named, "allow"),
-	};
+	return { ...DENY, ...rulesFor(begun, "allow"), ...rulesFor(NEVER, "deny"), ...rulesFor(named, "allow") };
 }
 
 export type OpencodeWish = {
@@ -103,15 +91,10 @@ export type OpencodeWish = {
 	given?: string | undefined;
 };
 
+type OpencodeText = { text: string | undefined } | { problem: string };
+
 /** The text of OPENCODE_CONFIG_CONTENT, merged over `given`; undefined if there is nothing to set. Returns a problem if `given` cannot be parsed. */
-export function opencodeConfig({
-	permission,
-	allow,
-	tools,
-	agent,
-	mcp,
-	given,
-}: OpencodeWish): { text: string | undefined } | { problem: string } {
+export function opencodeConfig({ permission, allow, tools, agent, mcp, given }: OpencodeWish): OpencodeText {
 	const before = given === undefined || given.trim() === "" ? {} : parsed(given);
 	if (before === null)
 		return {
