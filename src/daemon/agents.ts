@@ -5,12 +5,11 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { AgentDocument, AgentHandle } from "../api/context.ts";
+import { noSuch } from "../api/methods/known.ts";
 import { ADAPTERS, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import { AGENT_NAMES, type Profile } from "../core/agents/profile.ts";
 import { isOlder, permissionProblem } from "../core/agents/version.ts";
-import { SluiceError } from "../core/errors.ts";
 import { type Reveal, revealed } from "../core/input/env-reference.ts";
-import { suggest } from "../core/input/nearest.ts";
 import { isOneOf } from "../core/text/one-of.ts";
 import { matchesAny } from "../core/text/stars.ts";
 import { type Env, find, isProgram } from "../host/program-path.ts";
@@ -48,10 +47,7 @@ export function createAgents(settings: () => AgentSettings, env: Env): AgentHand
 		profile(name) {
 			const found = profileOf(name, agents());
 			if (found) return found;
-			throw new SluiceError("not_found", `name: there is no agent "${name.slice(0, 60)}"`, {
-				field: "name",
-				hint: suggest(name, names(), `known: ${names().join(", ")}`),
-			});
+			throw noSuch("agent", name.slice(0, 60), names(), `known: ${names().join(", ")}`);
 		},
 	};
 }
@@ -149,15 +145,10 @@ const isAsked = (path: string) => isOneOf(basename(path), AGENT_NAMES);
 
 export function versionOf(path: string, env: Env, timeoutMs = VERSION_MS): Promise<{ version: string } | { problem: string }> {
 	return new Promise((resolve) => {
-		const child = execFile(
-			path,
-			["--version"],
-			{ timeout: timeoutMs, killSignal: "SIGKILL", env: env as NodeJS.ProcessEnv },
-			(error, stdout) => {
-				const line = stdout.trim().split("\n")[0]?.slice(0, 100) ?? "";
-				resolve(error ? { problem: `${path} --version fails: ${error.message.split("\n")[0]}` } : { version: line });
-			},
-		);
+		const child = execFile(path, ["--version"], { timeout: timeoutMs, killSignal: "SIGKILL", env }, (error, stdout) => {
+			const line = stdout.trim().split("\n")[0]?.slice(0, 100) ?? "";
+			resolve(error ? { problem: `${path} --version fails: ${error.message.split("\n")[0]}` } : { version: line });
+		});
 		// Close standard input: a program that reads it would otherwise wait until the timeout. A program that could not be started has none.
 		child.stdin?.on("error", () => {}).end();
 	});

@@ -8,7 +8,6 @@
 //   doors        socket and HTTP: calls are answered
 //   begin        runs of an earlier daemon are found again, then claims begin; then triggers and daemon.json
 
-import type { Serving } from "../api/server/serve.ts";
 import type { DaemonOptions } from "./config/options.ts";
 import { begin } from "./start/begin.ts";
 import { openConfig } from "./start/config.ts";
@@ -18,29 +17,17 @@ import { openQueue } from "./start/queue.ts";
 import { openSupervisor } from "./start/supervisor.ts";
 import { createUndo } from "./start/undo.ts";
 import { openWork } from "./start/work.ts";
-import type { StopOptions } from "./stopping.ts";
 
 export type { DaemonOptions } from "./config/options.ts";
 
-export type Daemon = {
-	readonly pid: number;
-	readonly port: number | null;
-	/** Why there is no HTTP, or why it uses another port than the configured one. */
-	readonly httpProblem: string | null;
-	readonly socket: string;
-	readonly home: string;
-	/** Makes a code for a link that signs the page in, like `session.code`. */
-	readonly signInCode: Serving["signInCode"];
-	/** Reads config.yml again. */
-	reload(): Promise<void>;
-	/** Drains and closes; a second call waits for the first. */
-	stop(options?: StopOptions): Promise<void>;
-	/** Resolves with the exit code when the daemon has stopped, for whatever reason. */
-	readonly stopped: Promise<number>;
-};
+export type Daemon = Awaited<ReturnType<typeof startDaemon>>;
 
-/** Throws a SluiceError when the daemon cannot start; then nothing is left running. */
-export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+/**
+ * Throws a SluiceError when the daemon cannot start; then nothing is left running. `httpProblem`: why there is no HTTP, or why it uses another port than the
+ * configured one. `signInCode` makes a code for a link that signs the page in, like `session.code`. `reload` reads config.yml again. `stop` drains and closes; a
+ * second call waits for the first. `stopped` resolves with the exit code when the daemon has stopped, for whatever reason.
+ */
+export async function startDaemon(options: DaemonOptions) {
 	const undo = createUndo();
 	try {
 		const home = openHome(options, undo);

@@ -1,10 +1,9 @@
 // The triggers that are armed now: made from the settings, kept while their schedule or paths stay the same.
 
 import type { TriggerInfo } from "../api/context.ts";
+import { noSuch } from "../api/methods/known.ts";
 import type { Host, ReadSchedule, WatchPaths } from "../contracts/host.ts";
 import type { Scheduler, TriggerView } from "../contracts/scheduler.ts";
-import { SluiceError } from "../core/errors.ts";
-import { suggest } from "../core/input/nearest.ts";
 import type { NextSlot } from "../core/time/slots.ts";
 import type { CronSettings, Settings, WatchSettings } from "./config/settings.ts";
 
@@ -107,10 +106,7 @@ export function findEntry(entries: ReadonlyMap<string, TriggerEntry>, name: stri
 	const entry = entries.get(name) ?? entries.get(`cron:${name}`) ?? entries.get(`watch:${name}`);
 	if (entry) return entry;
 	const names = [...entries.keys()].flatMap((one) => [one, one.slice(one.indexOf(":") + 1)]);
-	throw new SluiceError("not_found", `name: there is no trigger "${name}"`, {
-		field: "name",
-		hint: suggest(name, names, "cron list shows those that there are"),
-	});
+	throw noSuch("trigger", name, names, "cron list shows those that there are");
 }
 
 export function infoOf(entry: TriggerEntry, { since, slot, fired_at, job, skipped, error }: TriggerView): TriggerInfo {

@@ -3,7 +3,7 @@
 // (processes/reading.ts).
 
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { SluiceError } from "../core/errors.ts";
 
 /** Hands an open file to `use`, and closes it. Null: it is no plain file. What the system refuses is thrown with its `code`; a socket is refused with ENXIO. */
@@ -49,15 +49,20 @@ export async function readPlainFile(path: string, max: number): Promise<Buffer> 
 		const stat = await file.stat({ bigint: true });
 		if (!stat.isFile()) throw notPlain();
 		if (stat.size > BigInt(max)) throw tooLarge(stat.size, max);
-		const bytes = Buffer.allocUnsafe(Number(stat.size));
-		let done = 0;
-		while (done < bytes.length) {
-			const { bytesRead } = await file.read(bytes, done, bytes.length - done, done);
-			if (bytesRead === 0) break;
-			done += bytesRead;
-		}
-		return bytes.subarray(0, done);
+		return await readAll(file, Number(stat.size));
 	} finally {
 		await file.close();
 	}
+}
+
+/** Fewer bytes than `size` where the file has shrunk since. */
+export async function readAll(file: FileHandle, size: number): Promise<Buffer> {
+	const bytes = Buffer.allocUnsafe(size);
+	let done = 0;
+	while (done < size) {
+		const { bytesRead } = await file.read(bytes, done, size - done, done);
+		if (bytesRead === 0) break;
+		done += bytesRead;
+	}
+	return bytes.subarray(0, done);
 }

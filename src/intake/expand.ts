@@ -47,15 +47,13 @@ async function locate(parts: Pick<ExpandParts, "find" | "isSource">, id: string,
 	const named = source ?? /^([^:]+):./s.exec(id)?.[1];
 	const item = await parts.find(source === undefined ? id : `${source}:${id}`);
 	if (item) return { item, known: true };
-	if (named !== undefined && parts.isSource(named))
-		throw new SluiceError(
-			"not_found",
-			`item: source ${named} has no item ${JSON.stringify(source === undefined ? id.slice(named.length + 1) : id)}`,
-			{
-				field: "item",
-				hint: `sluice source show ${named} lists its items`,
-			},
-		);
+	if (named !== undefined && parts.isSource(named)) {
+		const own = source === undefined ? id.slice(named.length + 1) : id;
+		throw new SluiceError("not_found", `item: source ${named} has no item ${JSON.stringify(own)}`, {
+			field: "item",
+			hint: `sluice source show ${named} lists its items`,
+		});
+	}
 	return { item: plainItem(source ?? "inline", id), known: false };
 }
 

@@ -5,6 +5,9 @@ import { SluiceError } from "../core/errors.ts";
 /** The part of the repos' configuration that items need. */
 export type Repos = Record<string, { prefix?: string | null; path?: string | null; recipe?: string | null }>;
 
+/** What decides about an item's repo: the caller's word, and the configuration of its source. */
+type RepoChoice = { named: string | undefined; usual: string | null; repos: Repos; force: boolean; prefixed: boolean };
+
 /** The repo with the longest prefix that the id begins with. */
 export function repoOfPrefix(id: string, repos: Repos): string | null {
 	let best: [name: string, length: number] | null = null;
@@ -17,16 +20,7 @@ export function repoOfPrefix(id: string, repos: Repos): string | null {
  * The repo for an item. `named` must be the repo of its prefix, unless forced. `prefixed`: the source's ids begin with the prefix of their repo, so an id
  * with none of these prefixes is a mistake; if no repo has a prefix at all, ids say nothing about repos.
  */
-export function repoFor(
-	id: string,
-	{
-		named,
-		usual,
-		repos,
-		force,
-		prefixed,
-	}: { named: string | undefined; usual: string | null; repos: Repos; force: boolean; prefixed: boolean },
-): string | null {
+export function repoFor(id: string, { named, usual, repos, force, prefixed }: RepoChoice): string | null {
 	const own = repoOfPrefix(id, repos);
 	if (named === undefined) {
 		const repo = own ?? usual;

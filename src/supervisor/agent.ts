@@ -157,17 +157,10 @@ export function moveOn(
 export const judgeRun = ({ output, watch }: AgentRun, reading: Reading, exit: Exit, about: About): OwnJudgement =>
 	watch === null ? { ...judge(output, reading, exit, about), rule: null } : watch.judge(output, reading, exit, about);
 
-export type AgentProgress = {
-	turns: number;
-	tool_calls: number;
-	/** The tool that is running now. */
-	tool: string | null;
-	message: string | null;
-	tokens: number;
-	cost_micro: number | null;
-};
+export type AgentProgress = NonNullable<ReturnType<typeof progressOf>>;
 
-export function progressOf(agent: AgentRun | null): AgentProgress | null {
+/** `tool`: the one that is running now. */
+export function progressOf(agent: AgentRun | null) {
 	if (agent === null || agent.output === "command") return null;
 	const { reading } = agent.reader;
 	const used = reading.total?.used ?? reading.steps;

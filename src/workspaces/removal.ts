@@ -8,7 +8,7 @@
 //   5. clean the folder, then `git worktree remove` without force
 //   6. delete the branch if Sluice named it and it is merged; keep it otherwise
 
-import { GitError, headOf, isAncestor, isCommit, localRef } from "../contracts/git.ts";
+import { type Git, GitError, headOf, isAncestor, isCommit, localRef } from "../contracts/git.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { replacedGit, restorePointer, runHook } from "./hooks.ts";
@@ -57,8 +57,7 @@ export async function rescue(context: WorkspaceContext, record: WorktreeRecord, 
 	const head = await git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
 	const changes = await git.ask(path, [...STATUS, "--untracked-files=all"]);
 	if (changes === "") {
-		const holders = await git.ask(path, ["for-each-ref", "--count=1", `--contains=${head}`, "--format=%(refname)", "refs/"]);
-		return holders.trim() === "" ? keep(context, record, head) : null;
+		return (await isHeld(git, path, head, "refs/")) ? null : keep(context, record, head);
 	}
 	// Stage into a separate index, so that the worktree and its own index stay untouched whatever state they are in.
 	const index = `${context.worktrees}/${record.repo}/${record.job}.rescue-index`;
@@ -77,6 +76,10 @@ export async function rescue(context: WorkspaceContext, record: WorktreeRecord, 
 		context.disk.remove(`${index}.lock`);
 	}
 }
+
+/** Whether a ref under `refs` contains the commit. */
+const isHeld = async (git: Git, folder: string, commit: string, refs: string): Promise<boolean> =>
+	(await git.ask(folder, ["for-each-ref", "--count=1", `--contains=${commit}`, "--format=%(refname)", refs])) !== "";
 
 /** Creates the first free rescue ref for the commit, or returns an existing one that has the same tree. */
 async function keep(context: WorkspaceContext, record: WorktreeRecord, commit: string): Promise<string> {
@@ -100,14 +103,8 @@ async function keep(context: WorkspaceContext, record: WorktreeRecord, commit: s
 export async function saveTip(context: WorkspaceContext, record: WorktreeRecord): Promise<void> {
 	const tip = await headOf(context.git, record.root, record.branch);
 	if (tip === null) return;
-	const saved = await context.git.ask(record.root, [
-		"for-each-ref",
-		"--count=1",
-		`--contains=${tip}`,
-		"--format=%(refname)",
-		"refs/sluice/rescue/",
-	]);
-	if (saved === "" && !(await isAncestor(context.git, record.root, tip, record.base_commit))) await keep(context, record, tip);
+	const isSaved = await isHeld(context.git, record.root, tip, "refs/sluice/rescue/");
+	if (!isSaved && !(await isAncestor(context.git, record.root, tip, record.base_commit))) await keep(context, record, tip);
 	await context.git.ask(record.root, ["update-ref", "-d", localRef(record.branch), tip]);
 }
 

@@ -18,21 +18,8 @@ export async function restorable(context: WorkspaceContext, repo: Repo, past: Re
 	const known = await context.git.ask(repo.path, ["worktree", "list", "--porcelain", "-z"]);
 	// The folder was deleted without `git worktree remove`: git still lists the path and refuses it without --force.
 	const force = known.split("\0").includes(`worktree ${path}`) ? ["--force"] : [];
-	return {
-		path,
-		argv: [
-			"git",
-			"-C",
-			repo.path,
-			"worktree",
-			"add",
-			"--quiet",
-			...force,
-			...("branch" in from ? [] : ["--detach"]),
-			path,
-			...Object.values(from),
-		],
-	};
+	const how = [...force, ...("branch" in from ? [] : ["--detach"])];
+	return { path, argv: ["git", "-C", repo.path, "worktree", "add", "--quiet", ...how, path, ...Object.values(from)] };
 }
 
 type Source = { branch: string } | { commit: string };

@@ -55,7 +55,7 @@ function firstIn(layers: readonly Layer[]): SluiceError | null {
 function taken(given: ConfigValues, field: string): ConfigValues | null {
 	const key = Object.keys(given).find((one) => restOf(one, field) !== null);
 	if (key === undefined) return null;
-	const rest = restOf(key, field) as string;
+	const rest = restOf(key, field) ?? "";
 	const { [key]: value, ...others } = given;
 	const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
 	const inner = rest !== "" && isMap ? taken(value as ConfigValues, rest) : null;

@@ -5,19 +5,13 @@ import { assert, messageOf, nth, SluiceError } from "../../core/errors.ts";
 import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../../host/yaml-bounds.ts";
 import { type ConfigValues, spellings, stepsOf } from "./layers.ts";
 
-export type ConfigText = {
-	given: ConfigValues;
-	/** `:3:7`, the position of a field; empty when the file does not have it. */
-	position(field: string): string;
-	/** The text with one key changed; `undefined` removes the key. */
-	with(key: string, value: unknown): string;
-};
+export type ConfigText = ReturnType<typeof readConfigText>;
 
 const MOST = 1_000_000;
 const bad = (message: string, hint?: string) => new SluiceError("invalid", message, { field: "config", hint });
 
 /** Throws a SluiceError whose message begins with `name:line:column`. */
-export function readConfigText(text: string, name = "config.yml"): ConfigText {
+export function readConfigText(text: string, name = "config.yml") {
 	const lines = new LineCounter();
 	const { fault, document } = parseYaml(text, lines, MOST);
 	if (fault !== null) throw bad(`${name}: ${fault}`);
@@ -30,8 +24,10 @@ export function readConfigText(text: string, name = "config.yml"): ConfigText {
 	const given = (read(() => document.toJS({ maxAliasCount: 100 }), name) ?? {}) as ConfigValues;
 	return {
 		given,
-		position: (field) => at(offsetOf(isMap(root) ? root : null, field)),
-		with: (key, value) => edited(document.clone(), key, value),
+		/** `:3:7`, the position of a field; empty when the file does not have it. */
+		position: (field: string) => at(offsetOf(isMap(root) ? root : null, field)),
+		/** The text with one key changed; `undefined` removes the key. */
+		with: (key: string, value: unknown) => edited(document.clone(), key, value),
 	};
 }
 

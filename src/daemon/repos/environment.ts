@@ -8,7 +8,7 @@ import { NETWORK } from "../../core/input/environment.ts";
 import type { WholeRepo } from "../../core/schema/repo.ts";
 import { matchesAny } from "../../core/text/stars.ts";
 import { localDisk } from "../../host/disk.ts";
-import { type FactHost, withFacts } from "../../host/facts/facts.ts";
+import { withFacts } from "../../host/facts/facts.ts";
 import { openGit } from "../../host/git.ts";
 import { localHost } from "../../host/local.ts";
 import { runProgram } from "../../host/program.ts";
@@ -74,7 +74,7 @@ export type FactDeps = {
 };
 
 /** The facts of these repos and of this machine. */
-export function createFacts({ config, home, clock, allowed, git, placed, scheduler, work }: FactDeps): FactHost {
+export function createFacts({ config, home, clock, allowed, git, placed, scheduler, work }: FactDeps) {
 	const wanted = wantedFacts({ clock, list: scheduler.list });
 	const names = () => Object.keys(placed()).filter((name) => placed()[name]?.url !== null);
 	const fetching = createFetching({ clock, names, wanted, freshen: work.freshen });
@@ -94,7 +94,7 @@ export function createFacts({ config, home, clock, allowed, git, placed, schedul
 	});
 	return {
 		...facts,
-		probe: (keys) => {
+		probe: (keys: string[]) => {
 			fetching.look(keys);
 			return facts.probe(keys);
 		},

@@ -186,23 +186,15 @@ async function checkRemote(git: Git, url: string, branch: string | undefined): P
 	const wants = branch === undefined ? [] : [localRef(branch)];
 	const seen = await git
 		.tell("/", ["ls-remote", "--exit-code", "--", url, ...wants], { timeoutMs: LOOK_MS })
-		.catch((error) => error as Error);
+		.catch((error: Error) => error);
 	if (seen instanceof Error || (seen.code !== 0 && seen.code !== 2)) {
 		const said =
 			seen instanceof Error ? seen.message : (seen.stderr.split("\n").find((line) => /^(?:fatal|error): /.test(line)) ?? seen.stderr);
-		throw new SluiceError(
-			"invalid",
-			`${shown} cannot be read: ${withoutCredentials(
-				said
-					.replace(/^(?:fatal|error): /, "")
-					.trim()
-					.slice(0, 500),
-			)}`,
-			{
-				field: "url",
-				hint: "git ls-remote, as the daemon's user, says more",
-			},
-		);
+		const why = said.replace(/^(?:fatal|error): /, "").trim();
+		throw new SluiceError("invalid", `${shown} cannot be read: ${withoutCredentials(why.slice(0, 500))}`, {
+			field: "url",
+			hint: "git ls-remote, as the daemon's user, says more",
+		});
 	}
 	if (seen.code === 2 && wants.length > 0)
 		throw new SluiceError("not_found", `${shown} has no branch ${JSON.stringify(branch)}`, { field: "base_branch" });

@@ -1,6 +1,6 @@
 // A back-up of a home's queue while it is in use: a consistent snapshot of the database as a separate file. Needs no daemon and disturbs none.
 
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { BackupDocument } from "../../api/daemon-module.ts";
 import { codeOf, messageOf, SluiceError } from "../../core/errors.ts";
@@ -8,6 +8,7 @@ import { isDatabase } from "../../core/text/store-address.ts";
 import { openDatabase } from "../../stores/sqlite/driver.ts";
 import { storeError } from "../../stores/sqlite/store.ts";
 import { versionIn } from "../../stores/sqlite/whose.ts";
+import { sync } from "./write-file.ts";
 
 /** `store`: as in the settings; null is the home's own file. */
 export function backUp({ home, store, file }: { home: string; store: string | null; file: string }): BackupDocument {
@@ -48,14 +49,5 @@ function copy(path: string, to: string): void {
 		database.prepare("VACUUM INTO ?").run(to);
 	} finally {
 		database.close();
-	}
-}
-
-function sync(path: string): void {
-	const file = openSync(path, "r");
-	try {
-		fsyncSync(file);
-	} finally {
-		closeSync(file);
 	}
 }

@@ -18,13 +18,11 @@ const LOOK_MS = 1000;
 export type HomeLoss = "deleted" | "moved" | "unreachable";
 type Places = { home: string; lock: string; socket: string };
 
+/** Empty when there is nothing, or when it cannot be read. */
 const identityOf = (path: string): string => {
-	const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-	return stat ? `${stat.dev}:${stat.ino}` : "";
-};
-const guardedIdentity = (path: string): string => {
 	try {
-		return identityOf(path);
+		const { dev, ino } = statSync(path, { bigint: true });
+		return `${dev}:${ino}`;
 	} catch {
 		return "";
 	}
@@ -38,9 +36,8 @@ export function watchHome({ home, lock, socket }: Places, host: Pick<Host, "afte
 	let cancel = () => {};
 
 	function seen(): HomeLoss | null {
-		const here = guardedIdentity(home);
-		const same = here === before.home;
-		if (same && guardedIdentity(lock) === before.lock) return guardedIdentity(socket) === before.socket ? null : "unreachable";
+		const same = identityOf(home) === before.home;
+		if (same && identityOf(lock) === before.lock) return identityOf(socket) === before.socket ? null : "unreachable";
 		if (fstatSync(folder).nlink === 0 || (same && !existsSync(join(home, "runs")))) return "deleted";
 		return "moved";
 	}

@@ -3,7 +3,8 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { MoveDocument, MoveRequest } from "../../api/daemon-module.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { assert, SluiceError } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { systemClock } from "../../host/local.ts";
 import { secret } from "../../host/secret.ts";
@@ -30,8 +31,9 @@ export async function moveStore({ check, replace, again, progress, ...ends }: Mo
 	return closing(async (undo) => {
 		const from = await open(places.from, "use", undo);
 		const to = await open(places.to, "make", undo);
-		const { rows, replaced, marked } = await move(from as Side, to as Side, { ...how, ...(progress ? { progress } : {}) });
-		const names = { from: (from as Side).end.display, to: (to as Side).end.display };
+		assert(from && to, "a store that is used or made is open");
+		const { rows, replaced, marked } = await move(from, to, { ...how, ...given({ progress }) });
+		const names = { from: from.end.display, to: to.end.display };
 		return { schema_version: 1, moved: true, ...names, jobs: jobsIn(rows, 0), rows, replaced, marked, objections: [] };
 	});
 }

@@ -102,18 +102,13 @@ async function endOf({ scheduler }: NotifyParts, batch: string): Promise<BatchEn
 	return { ...(found ? { total: found.total } : {}), counts };
 }
 
-const ENDS: Record<(typeof NOT_WELL)[number], string> = {
-	failed: "failed",
-	expired: "expired",
-	blocked_by_dependency: "blocked",
-	cancelled: "cancelled",
-};
-
 /** `3 jobs: 1 failed, 1 blocked`; without `counts`, how they ended is not known. */
 function batchWords({ total, counts }: BatchEnd): string {
 	const jobs = `${total} job${total === 1 ? "" : "s"}`;
 	if (counts === undefined) return jobs;
-	const parts = NOT_WELL.flatMap((status) => (counts[status] ? [`${counts[status]} ${ENDS[status]}`] : []));
+	const parts = NOT_WELL.flatMap((status) =>
+		counts[status] ? [`${counts[status]} ${status === "blocked_by_dependency" ? "blocked" : status}`] : [],
+	);
 	return parts.length > 0 ? `${jobs}: ${parts.join(", ")}` : `${jobs}, all succeeded`;
 }
 

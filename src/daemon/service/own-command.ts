@@ -8,10 +8,12 @@ import { makeFolder } from "../../host/folder.ts";
 import { packageFolder } from "../version.ts";
 import { writeWhole } from "./write-file.ts";
 
+/** The program of this very installation. */
+export const ownProgram = (): string => join(packageFolder(), "bin", "sluice.js");
+
 /** Why runs have no such command; null when they have it. The daemon starts all the same, because a run may find another one by its PATH. */
 export function makeOwnCommand(bin: string): string | null {
-	const program = join(packageFolder(), "bin", "sluice.js");
-	const text = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(program)} "$@"\n`;
+	const text = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(ownProgram())} "$@"\n`;
 	const path = join(bin, "sluice");
 	try {
 		makeFolder(bin);

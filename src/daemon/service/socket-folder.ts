@@ -7,7 +7,7 @@ import { mkdtempSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { distrustOf, fitsSocket, plainSocket, realPath, recordedSocket, shortFolderPrefix, socketRecord } from "../../api/socket-path.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { messageOf, SluiceError } from "../../core/errors.ts";
 import { writeWhole } from "./write-file.ts";
 
 /** `home`: without symbolic links, owned by this user, mode 0700. Throws a SluiceError when no place is safe from other users. */
@@ -52,7 +52,7 @@ function makeShortFolder(home: string, env: Record<string, string | undefined>):
 			if (distrust === null) return folder;
 			why.push(distrust.what);
 		} catch (error) {
-			why.push((error as Error).message);
+			why.push(messageOf(error));
 		}
 		if (folder !== undefined) rmdirSync(folder);
 	}

@@ -18,18 +18,19 @@ export function writeWhole(path: string, text: string, mode = 0o600): void {
 		rmSync(fresh, { force: true });
 		throw error;
 	}
-	syncFolder(dirname(path));
-}
-
-function syncFolder(path: string): void {
 	try {
-		const folder = openSync(path, "r");
-		try {
-			fsyncSync(folder);
-		} finally {
-			closeSync(folder);
-		}
+		sync(dirname(path));
 	} catch {
 		// Some file systems cannot sync a folder; the rename is then as durable as they make it.
+	}
+}
+
+/** Makes what was written to a file, or the entries of a folder, durable. */
+export function sync(path: string): void {
+	const file = openSync(path, "r");
+	try {
+		fsyncSync(file);
+	} finally {
+		closeSync(file);
 	}
 }

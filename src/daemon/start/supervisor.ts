@@ -1,17 +1,20 @@
 // Fifth stage: the supervisor, and what follows its runs: hooks, the inhibitor of sleep, and what other hosts may see of them. No run is started yet.
 
+import { existsSync } from "node:fs";
 import type { OutputRequest } from "../../contracts/output.ts";
 import { localDisk } from "../../host/disk.ts";
+import { systemTimezone } from "../../host/local.ts";
 import { secret } from "../../host/secret.ts";
 import { createSupervisor } from "../../supervisor/index.ts";
-import { runSettings } from "../config/runs.ts";
 import { createKeptRuns, fetchPriorRun } from "../fleet/kept-runs.ts";
 import { answerRequest, createRemoteRuns } from "../fleet/remote-runs.ts";
 import { createVersions } from "../program-versions.ts";
 import { confirmStart } from "../repos/confirm.ts";
 import { remembered } from "../repos/environment.ts";
+import { createReveal } from "../reveal.ts";
 import { createHooks } from "../service/hooks.ts";
 import { keepAwake } from "../service/keep-awake.ts";
+import { ownProgram } from "../service/own-command.ts";
 import { placeSocket } from "../service/socket-folder.ts";
 import type { ConfigStage } from "./config.ts";
 import type { HomeStage } from "./home.ts";
@@ -31,6 +34,8 @@ export function openSupervisor(base: HomeStage, stage: ConfigStage, queue: Queue
 	const { path: socket, ...place } = placeSocket(home.path, env);
 	const dispatched = createLink((_started: { job: number; repo: string | null }[]) => {});
 	const ended = createLink((_run: Run) => {});
+	const [reveal, program] = [createReveal(env), ownProgram()];
+	const sluice = existsSync(program) ? [process.execPath, program] : null;
 	const kept = { outputs: scheduler.outputs, disk: localDisk, log, runs: home.runs, name: hostName };
 	const supervisor = createSupervisor({
 		scheduler,
@@ -46,7 +51,7 @@ export function openSupervisor(base: HomeStage, stage: ConfigStage, queue: Queue
 		secret,
 		log,
 		workspaces: work,
-		settings: remembered(config.settings, runSettings(allowed, env)),
+		settings: remembered(config.settings, (settings) => ({ ...settings, env: allowed(), reveal, sluice, timezone: systemTimezone() })),
 		versionOf: createVersions(),
 		onDispatch: dispatched.call,
 		confirm: (job) => confirmStart(job, { sources: queue.sources, probe: host.probe, scheduler, log }),

@@ -29,13 +29,6 @@ export type FactParts = {
 	wanted: () => Promise<ReadonlySet<string>>;
 };
 
-export type FactHost = Host & {
-	/** A repo has changed: drops the cached results of its commands. */
-	stir(repo: string): void;
-	/** Absolute paths of files that jobs of a repo have asked for since the start. */
-	files(repo: string): string[];
-};
-
 const COMMAND_MS = 30_000;
 /** A result is cached for this long, or for ten times the command's duration if that is longer. */
 const AGAIN_MS = 5_000;
@@ -89,7 +82,7 @@ function looksAt(git: Git, known: Record<string, FactRepo>, lasting: Lasting): (
 	};
 }
 
-export function withFacts(host: Host, parts: FactParts): FactHost {
+export function withFacts(host: Host, parts: FactParts) {
 	const { git } = parts;
 	const commands = createCommandFacts(parts);
 	const lasting: Lasting = new Map();
@@ -149,7 +142,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 
 	return {
 		...host,
-		async probe(keys) {
+		async probe(keys: string[]): Promise<Facts> {
 			known = parts.repos();
 			const look = looksAt(git, known, lasting);
 			const facts: Facts = {};
@@ -161,7 +154,9 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 			);
 			return facts;
 		},
+		/** A repo has changed: drops the cached results of its commands. */
 		stir: commands.stir,
-		files: (repo) => [...(files.get(repo) ?? [])],
+		/** Absolute paths of files that jobs of a repo have asked for since the start. */
+		files: (repo: string): string[] => [...(files.get(repo) ?? [])],
 	};
 }

@@ -15,13 +15,7 @@ export type FactRepo = {
 	makers?: (artifact: string) => readonly string[];
 };
 
-/** One probe of one repository. Repeated questions are answered from the first read. */
-export type RepoLook = {
-	head(branch: string): Promise<string | null>;
-	artifact(artifact: string): Promise<boolean>;
-	isClean(): Promise<boolean>;
-	busy(): Promise<string | null>;
-};
+export type RepoLook = ReturnType<typeof lookAtRepo>;
 
 /** Cached between probes: how two commits relate never changes. */
 export type Lasting = Map<string, boolean>;
@@ -46,7 +40,8 @@ async function cached(lasting: Lasting, key: string, look: () => Promise<boolean
 	return seen;
 }
 
-export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook {
+/** One probe of one repository. Repeated questions are answered from the first read. */
+export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting) {
 	let heads: Promise<Map<string, string>> | undefined;
 	const allHeads = () => {
 		heads ??= readHeads(git, repo.path);
@@ -98,7 +93,7 @@ export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook
 
 	return {
 		head,
-		async artifact(artifact) {
+		async artifact(artifact: string): Promise<boolean> {
 			const fault = artifactFault(artifact);
 			if (fault !== undefined) throw new GitError(fault, null, "");
 			const colon = artifact.indexOf(":");
@@ -117,7 +112,7 @@ export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook
 					throw new GitError(`no repository tells of ${artifact}`, null, "");
 			}
 		},
-		async isClean() {
+		async isClean(): Promise<boolean> {
 			const changes = await git.ask(repo.path, ["status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none"]);
 			return changes === "";
 		},

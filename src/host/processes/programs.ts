@@ -5,21 +5,14 @@ import { basename } from "node:path";
 
 const FOLDERS = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
 
-export type Programs = {
-	sh: string;
-	/** Absent on macOS, where process groups take the place of sessions. */
-	setsid: string | null;
-	/** Whether setsid has `-f`; busybox's does not. */
-	setsidForks: boolean;
-	env: string | null;
-	mkfifo: string | null;
-	ps: string | null;
-};
+export type Programs = ReturnType<typeof findPrograms>;
 
-export function findPrograms(): Programs {
+export function findPrograms() {
 	const sh = find("sh");
 	if (!sh) throw new Error(`no sh in ${FOLDERS.join(", ")}: runs cannot be started`);
+	// Absent on macOS, where process groups take the place of sessions.
 	const setsid = find("setsid");
+	// Whether it has `-f`; busybox's does not.
 	const setsidForks = setsid !== null && basename(realpathSync(setsid)) === "setsid";
 	return { sh, setsid, setsidForks, env: find("env"), mkfifo: find("mkfifo"), ps: find("ps") };
 }

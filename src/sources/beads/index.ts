@@ -86,7 +86,7 @@ export function openBeads(name: string, settings: SourceSettings, { bd, clock, o
 			return read(id, { own: shared, others: shared });
 		},
 		faults: () => known?.snapshot.faults ?? [],
-		write: (id, change) => write(id, change),
+		write,
 		close() {},
 	};
 

@@ -75,7 +75,7 @@ export const faultOf = (source: string, id: string | null, place: string, error:
 /** The item for an issue of `own`. `others`: the other beads databases; blockers, parents, children and convoys may be in those. */
 export function judged(source: string, issue: Issue, own: Snapshot, others: readonly Snapshot[], now: number): Item {
 	const all = [own, ...others];
-	const find = (id: string) => firstOf(all, (one) => one.issues.get(id));
+	const find = (id: string) => all.find((one) => one.issues.has(id))?.issues.get(id);
 	const children = (id: string) => all.flatMap((one) => one.children.get(id) ?? []);
 	const openChildren = function* (id: string) {
 		for (const one of all) yield* one.openChildren.get(id) ?? [];
@@ -102,12 +102,4 @@ function readiness(
 	if (own.ready.has(issue.id)) return { blocked_by: blocked_by.filter(isElsewhere), held };
 	const isUnexplained = blocked_by.length === 0 && held === null && issue.status === "open" && kindOf(issue) === "task";
 	return { blocked_by, held: isUnexplained ? "bd ready does not list it" : held };
-}
-
-function firstOf<T, R>(all: readonly T[], look: (one: T) => R | undefined): R | undefined {
-	for (const one of all) {
-		const found = look(one);
-		if (found !== undefined) return found;
-	}
-	return undefined;
 }

@@ -114,26 +114,31 @@ const OWN_LINE = /^- \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ .*(?:\r?\n|$)/gm;
 
 /** The text without the lines that `withHistory` added, for readers that want the work and not its history; a person's lines among them stay. */
 export function withoutHistory(text: string): string {
+	const history = historyIn(text);
+	if (!history) return text;
+	const { at, from, to } = history;
+	const section = text.slice(from, to).replace(OWN_LINE, "");
+	return section.trim() === "" ? text.slice(0, at) + text.slice(to) : text.slice(0, from) + section + text.slice(to);
+}
+
+/** Where the heading `History` begins, and where the text below it begins and ends; null if there is none. */
+function historyIn(text: string): { at: number; from: number; to: number } | null {
 	const heading = HEADING.exec(text);
-	if (!heading) return text;
+	if (!heading) return null;
 	const from = heading.index + heading[0].length;
 	const next = new RegExp(`^#{1,${heading[1]?.length}}[ \\t]`, "m").exec(text.slice(from));
-	const to = next ? from + next.index : text.length;
-	const section = text.slice(from, to).replace(OWN_LINE, "");
-	return section.trim() === "" ? text.slice(0, heading.index) + text.slice(to) : text.slice(0, from) + section + text.slice(to);
+	return { at: heading.index, from, to: next ? from + next.index : text.length };
 }
 
 /** The text with a line added at the end of its section `History`, which is created if there is none. */
 export function withHistory(text: string, newline: string, line: string): string {
-	const heading = HEADING.exec(text);
-	if (!heading) {
+	const history = historyIn(text);
+	if (!history) {
 		const gap = text === "" ? "" : text.endsWith("\n") ? newline : `${newline}${newline}`;
 		return `${text}${gap}## History${newline}${newline}- ${line}${newline}`;
 	}
-	const from = heading.index + heading[0].length;
-	const next = new RegExp(`^#{1,${heading[1]?.length}}[ \\t]`, "m").exec(text.slice(from));
-	const section = next ? text.slice(from, from + next.index) : text.slice(from);
-	const filled = section.trimEnd().length;
+	const { from, to } = history;
+	const filled = text.slice(from, to).trimEnd().length;
 	let at = from + filled;
 	const step = (pattern: RegExp) => {
 		const found = pattern.exec(text.slice(at))?.[0] ?? "";

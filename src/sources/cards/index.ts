@@ -273,17 +273,9 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			await lookAtAll();
 			return scanOf();
 		},
-		async read(id) {
-			const one = await fresh(id);
-			if (one instanceof SluiceError) throw one;
-			return one;
-		},
-		async peek(id) {
-			// Where changes are told of, what is remembered is right, but for the moment that it takes to hear of them.
-			const one = watchers.size > 0 && byId.has(id) ? found(id) : await fresh(id);
-			if (one instanceof SluiceError) throw one;
-			return one;
-		},
+		read: async (id) => valid(await fresh(id)),
+		// Where changes are told of, what is remembered is right, but for the moment that it takes to hear of them.
+		peek: async (id) => valid(watchers.size > 0 && byId.has(id) ? found(id) : await fresh(id)),
 		faults: () => scanOf().faults,
 		watch(call) {
 			listeners.add(call);
@@ -301,9 +293,8 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		join: (own) => joinBoard(root, own),
 		async write(id, change) {
 			for (let tries = 0; ; tries++) {
-				const one = await fresh(id);
+				const one = valid(await fresh(id));
 				if (one === null) throw new SluiceError("not_found", `there is no card ${id}`, { field: "item" });
-				if (one instanceof SluiceError) throw one;
 				try {
 					const written = await writeCard(await realpath(one.place), change);
 					await fresh(id);
@@ -322,6 +313,11 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			for (const watcher of watchers.values()) watcher.close();
 		},
 	};
+}
+
+function valid(one: Card | SluiceError | null): Card | null {
+	if (one instanceof SluiceError) throw one;
+	return one;
 }
 
 const isCard = (name: string) => name.endsWith(".md") && !name.startsWith(".");

@@ -6,7 +6,7 @@ import { type FileHandle, open, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { AgentStatus, Change, Written } from "../../contracts/source.ts";
 import { codeOf, SluiceError } from "../../core/errors.ts";
-import { readPlainFile } from "../../host/plain-file.ts";
+import { readAll, readPlainFile } from "../../host/plain-file.ts";
 import { mayFollow } from "./card.ts";
 import { type CardText, MAX_CARD, readCard, withField, withHistory } from "./front-matter.ts";
 
@@ -61,17 +61,7 @@ export function changed(bytes: Uint8Array, { status, line }: Change): { text: st
 	return { text: text === card.text ? null : text, left };
 }
 
-async function contentOf(file: FileHandle): Promise<Buffer> {
-	const { size } = await file.stat();
-	const bytes = Buffer.alloc(size);
-	let at = 0;
-	while (at < size) {
-		const { bytesRead } = await file.read(bytes, at, size - at, at);
-		if (bytesRead === 0) break;
-		at += bytesRead;
-	}
-	return bytes.subarray(0, at);
-}
+const contentOf = async (file: FileHandle): Promise<Buffer> => readAll(file, (await file.stat()).size);
 
 /** A copy of the new text lies beside the card until all of it is on disk: if the machine stops half way, the copy is complete. */
 async function overwrite(file: FileHandle, path: string, text: Buffer): Promise<void> {

@@ -12,6 +12,7 @@ import { createHash } from "node:crypto";
 import { GitError, headOf, isAncestor, localRef } from "../../contracts/git.ts";
 import { faultOf } from "../../contracts/program.ts";
 import { messageOf } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import { withoutCredentials } from "../../core/text/repo-url.ts";
 import { baseBusy, dropOldLock, moveCheckout, repairCheckout, untrackedIn } from "../base.ts";
 import type { Repo, WorkspaceContext } from "../context.ts";
@@ -95,8 +96,7 @@ export async function mergeDirect(
 const dirty = (path: string | null, { why: message, files = [], cause }: InTheWay): MergeResult => ({
 	status: "base_dirty",
 	message,
-	...(cause === undefined ? {} : { cause }),
-	...(path === null ? {} : { path }),
+	...given({ cause, path: path ?? undefined }),
 	...(files.length === 0 ? {} : { files: files.slice(0, MOST_FILES) }),
 });
 
@@ -179,15 +179,8 @@ async function refusedModules(
 	{ base, commit }: { base: string; commit: string },
 ): Promise<MergeResult | null> {
 	if ((await git.tell(place, ["diff", "--quiet", base, commit, "--", MODULES])).code === 0) return null;
-	const { code, stderr } = await git.tell(place, [
-		"grep",
-		"--recurse-submodules",
-		"--quiet",
-		"-e",
-		"submodule",
-		"--",
-		`:(top,literal)${MODULES}`,
-	]);
+	const look = ["grep", "--recurse-submodules", "--quiet", "-e", "submodule", "--", `:(top,literal)${MODULES}`];
+	const { code, stderr } = await git.tell(place, look);
 	if (code <= 1) return null;
 	const said = stderr.split("\n").find((line) => line.startsWith("fatal: ")) ?? stderr.trim();
 	const why = `git refuses ${MODULES} of ${record.branch}: ${said.replace("fatal: ", "").slice(0, 300)}; correct it and commit`;
