@@ -11,22 +11,19 @@ export function logDepths(parts: { scheduler: Pick<Scheduler, "status">; host: P
 	let last = "";
 	let stopped = false;
 	let cancel = () => {};
+	const failed = (error: unknown) => log.warn("the queue depth could not be asked for", { error });
 	const next = () => {
-		if (!stopped) cancel = host.after(DEPTHS_MS, () => void tell().finally(next));
+		if (!stopped) cancel = host.after(DEPTHS_MS, () => void tell().catch(failed).finally(next));
 	};
 	async function tell(): Promise<void> {
-		try {
-			const { lanes, queued_total, running, paused } = await scheduler.status();
-			const depths = Object.fromEntries(
-				Object.entries(lanes).map(([name, lane]) => [name, `${lane.queued} queued, ${lane.running} running`]),
-			);
-			const text = JSON.stringify([depths, paused]);
-			if (text === last && queued_total === 0 && running === 0) return;
-			last = text;
-			log.info("queue depth", { ...depths, ...(paused ? { paused } : {}) });
-		} catch (error) {
-			log.warn("the queue depth could not be asked for", { error });
-		}
+		const { lanes, queued_total, running, paused } = await scheduler.status();
+		const depths = Object.fromEntries(
+			Object.entries(lanes).map(([name, lane]) => [name, `${lane.queued} queued, ${lane.running} running`]),
+		);
+		const text = JSON.stringify([depths, paused]);
+		if (text === last && queued_total === 0 && running === 0) return;
+		last = text;
+		log.info("queue depth", { ...depths, ...(paused ? { paused } : {}) });
 	}
 	next();
 	return () => {

@@ -27,10 +27,8 @@ export async function expand(parts: ExpandParts, input: JobInput): Promise<Expan
 	return { jobs: [job], flows: flowsOf(found), warnings: [] };
 }
 
-const ignoredIn = ({ book }: ExpandParts, { repo, recipe }: JobInput): string[] => {
-	const problem = book.problem(repo, recipe);
-	return problem === null ? [] : [problem];
-};
+const ignoredIn = ({ book }: ExpandParts, { repo, recipe }: JobInput): string[] =>
+	[book.problem(repo, recipe)].filter((problem) => problem !== null);
 
 const flowsOf = (found: Located | null): Expansion["flows"] =>
 	found?.known === true ? (found.item.flow === null ? [] : [found.item.flow]) : null;

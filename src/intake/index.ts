@@ -9,7 +9,7 @@ import { createTurns } from "../contracts/turns.ts";
 import { messageOf } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
 import { type ExpandParts, expand } from "./expand.ts";
-import { createPickup } from "./pickup.ts";
+import { createPickup, eligibleIn } from "./pickup.ts";
 import { checkRecipe, openRecipeBook } from "./recipe-book.ts";
 import { recoverCards } from "./recovery.ts";
 import type { Repos } from "./repos.ts";
@@ -76,14 +76,9 @@ export function createIntake(parts: IntakeParts) {
 	async function recovered(one: Source): Promise<void> {
 		if (lookedAt.has(one)) return;
 		lookedAt.add(one);
-		try {
-			await recoverCards({ scheduler, written, log, queue: parts.queue }, one);
-		} catch (error) {
-			log.warn("cards that were left behind could not be looked for", {
-				source: one.name,
-				error: messageOf(error),
-			});
-		}
+		await recoverCards({ scheduler, written, log, queue: parts.queue }, one).catch((error) =>
+			log.warn("cards that were left behind could not be looked for", { source: one.name, error: messageOf(error) }),
+		);
 	}
 
 	async function jobsOf(item: Item): Promise<JobInput[]> {
@@ -162,13 +157,7 @@ export function createIntake(parts: IntakeParts) {
 			const looked: SourceView[] = [];
 			for (const one of some) {
 				const { items } = await look(one);
-				if (one.settings.watch)
-					added.push(
-						...(await pickup.take(
-							one,
-							items.filter(({ eligible }) => eligible).map(({ id }) => id),
-						)),
-					);
+				if (one.settings.watch) added.push(...(await pickup.take(one, eligibleIn(items))));
 				await written.caughtUp();
 				looked.push((await look(one)).source);
 			}

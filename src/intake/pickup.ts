@@ -150,11 +150,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 	/** Again and again, until `close`. */
 	async function poll(source: Source): Promise<void> {
 		try {
-			const { items } = await source.scan();
-			await take(
-				source,
-				items.filter(({ eligible }) => eligible).map(({ id }) => id),
-			);
+			await take(source, eligibleIn((await source.scan()).items));
 		} catch (error) {
 			log.warn("a source could not be looked at", { source: source.name, error: messageOf(error) });
 		}
@@ -178,6 +174,8 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		},
 	};
 }
+
+export const eligibleIn = (items: readonly Item[]): string[] => items.flatMap(({ eligible, id }) => (eligible ? [id] : []));
 
 async function mustBeWritable(path: string): Promise<void> {
 	await access(path, constants.W_OK);

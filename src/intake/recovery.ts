@@ -7,7 +7,7 @@
 import type { Log } from "../contracts/log.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
 import type { Item, QueueMark, Source } from "../contracts/source.ts";
-import type { WriteBack } from "./write-back.ts";
+import { lineOf, type WriteBack } from "./write-back.ts";
 
 export type RecoveryParts = { scheduler: Pick<Scheduler, "now">; written: WriteBack; log: Log; queue: () => Promise<QueueMark> };
 
@@ -31,7 +31,8 @@ export async function recoverCards({ scheduler, written, log, queue }: RecoveryP
 				host,
 			});
 		} else if (await isAsRead(source, item)) {
-			await source.write(item.id, { status: "failed", line: lineOf(item, scheduler.now()) });
+			const line = lineOf({ at: scheduler.now() }, `${item.flow === null ? "" : `${item.flow}: `}failed: scheduler recovery`);
+			await source.write(item.id, { status: "failed", line });
 			log.warn("scheduler recovery: a card said that it was worked on, but no job does: failed", { item: `${source.name}:${item.id}` });
 			recovered.push(item.id);
 		}
@@ -41,9 +42,3 @@ export async function recoverCards({ scheduler, written, log, queue }: RecoveryP
 
 /** If the card has changed since, something is working on it. */
 const isAsRead = async (source: Source, { id, mark }: Item): Promise<boolean> => (await source.read(id).catch(() => null))?.mark === mark;
-
-function lineOf({ flow }: Item, now: number): { text: string; once: string } {
-	const at = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
-	const text = `${at} ${flow === null ? "" : `${flow}: `}failed: scheduler recovery`;
-	return { text, once: text };
-}

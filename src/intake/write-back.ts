@@ -278,7 +278,7 @@ const words = (value: unknown): string => {
 const exitWords = ({ exit_kind, exit_code }: Record<string, unknown>): string =>
 	exit_kind === "failed" || exit_kind === undefined ? `exit code ${exit_code}` : String(exit_kind);
 
-function lineOf(event: EventRow, text: string): NonNullable<Change["line"]> {
+export function lineOf(event: Pick<EventRow, "at">, text: string): NonNullable<Change["line"]> {
 	const line = `${new Date(event.at).toISOString().replace(/\.\d+Z$/, "Z")} ${text}`;
 	return { text: line, once: line };
 }

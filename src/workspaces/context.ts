@@ -6,6 +6,7 @@ import type { Clock, Host } from "../contracts/host.ts";
 import type { Log } from "../contracts/log.ts";
 import type { RunProgram } from "../contracts/program.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
+import { createTurns } from "../contracts/turns.ts";
 import type { RepoSettings } from "../contracts/workspace.ts";
 import type { Clones } from "./clones.ts";
 
@@ -66,15 +67,11 @@ export type WorkspaceDeps = {
 
 /** A mutex for each key: calls with the same key run one after the other. A call that fails does not stop the calls queued behind it. */
 export function createKeyedMutex(): <T>(key: string, act: () => Promise<T>) => Promise<T> {
-	const last = new Map<string, Promise<unknown>>();
+	const turns = new Map<string, ReturnType<typeof createTurns>>();
 	return (key, act) => {
-		const result = (last.get(key) ?? Promise.resolve()).then(act);
-		const settled = result.catch(() => {});
-		last.set(key, settled);
-		void settled.then(() => {
-			if (last.get(key) === settled) last.delete(key);
-		});
-		return result;
+		const own = turns.get(key) ?? createTurns();
+		turns.set(key, own);
+		return own.inTurn(act);
 	};
 }
 

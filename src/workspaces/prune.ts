@@ -1,9 +1,10 @@
 // Pruning: removes worktrees of ended jobs, automatically after the retention time or on request. The report gives a reason for each worktree that stays.
 
 import type { PruneReport } from "../contracts/workspace.ts";
-import { codeOf, messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/errors.ts";
 import { isTerminal } from "../core/job.ts";
 import type { WorkspaceContext } from "./context.ts";
+import { jobOf } from "./merging/merge-step.ts";
 import { STATUS } from "./merging/staging.ts";
 import { allRecords, type WorktreeRecord, worktreeOf } from "./record.ts";
 import { removeWorktree } from "./removal.ts";
@@ -36,15 +37,14 @@ const OPEN = ["pending", "base_dirty", "conflict", "verify_failed"];
 
 async function reasonToStay(context: WorkspaceContext, record: WorktreeRecord, what: Which["what"]): Promise<string | null> {
 	if (context.isLive(record.job)) return "its job is running";
-	try {
-		const { status, merge_status, ended_at } = await context.scheduler.show(record.job);
+	const job = await jobOf(context, record.job);
+	if (job !== null) {
+		const { status, merge_status, ended_at } = job;
 		if (!isTerminal(status)) return `its job is ${status}`;
 		const merges = record.strategy === "direct" || record.strategy === "mr";
 		if (status === "succeeded" && merges && OPEN.includes(merge_status ?? "")) return `its merge is open (${merge_status})`;
 		const keep = context.retentionMs();
 		if (what === "long over" && (keep === null || (ended_at ?? 0) > context.clock.now() - keep)) return "its job has ended not long ago";
-	} catch (error) {
-		if (codeOf(error) !== "not_found") throw error;
 	}
 	const users = context.usersOf(worktreeOf(context, record.repo, record.job));
 	return users.length > 0 ? `a process works in it: ${users.slice(0, 5).join(", ")}` : null;

@@ -25,29 +25,34 @@ export type DaemonOptions = {
 /** Layers besides config.yml: flags override it, remembered values are overridden by it. */
 export const givenTo = (options: DaemonOptions, { path, zone }: Pick<Home, "path" | "zone">) => ({
 	flags: flagsOf(options),
-	remembered: { ...(zone === "local" ? { "this machine's zone": { timezone: "local" } } : {}), ...rememberedIn(path) },
+	remembered: {
+		...(zone === "local" ? { "this machine's zone": { timezone: "local" } } : {}),
+		...hostLayers("the last sluice up ", rememberedIn(path)),
+	},
 });
 
-function flagsOf({ port, store, name, labels = [] }: DaemonOptions): Record<string, Record<string, unknown>> {
-	return {
-		...(port === undefined ? {} : { "--port": { port } }),
-		...(store === undefined ? {} : { "--store": { store } }),
-		...(name === undefined ? {} : { "--name": { host: { name } } }),
-		...(labels.length === 0 ? {} : { "--label": { host: { labels } } }),
-	};
-}
+const flagsOf = ({ port, store, ...host }: DaemonOptions): Record<string, Record<string, unknown>> => ({
+	...(port === undefined ? {} : { "--port": { port } }),
+	...(store === undefined ? {} : { "--store": { store } }),
+	...hostLayers("", host),
+});
+
+type HostOptions = Pick<DaemonOptions, "name" | "labels">;
+
+/** `whose` precedes the name of the option. */
+const hostLayers = (whose: string, { name, labels = [] }: HostOptions): Record<string, Record<string, unknown>> => ({
+	...(name === undefined ? {} : { [`${whose}--name`]: { host: { name } } }),
+	...(labels.length === 0 ? {} : { [`${whose}--label`]: { host: { labels } } }),
+});
 
 /**
  * The host's name and labels, if an earlier command line gave them: a daemon that is restarted after a crash has no command line and must not come back as
  * another host. Settings override them.
  */
-function rememberedIn(home: string): Record<string, Record<string, unknown>> {
+function rememberedIn(home: string): HostOptions {
 	try {
-		const { name, labels } = JSON.parse(readFileSync(join(home, "host.json"), "utf8")) as { name?: string; labels?: string[] };
-		return {
-			...(typeof name === "string" ? { "the last sluice up --name": { host: { name } } } : {}),
-			...(Array.isArray(labels) ? { "the last sluice up --label": { host: { labels } } } : {}),
-		};
+		const { name, labels } = JSON.parse(readFileSync(join(home, "host.json"), "utf8"));
+		return { name: typeof name === "string" ? name : undefined, labels: Array.isArray(labels) ? labels : undefined };
 	} catch {
 		return {};
 	}
@@ -56,11 +61,8 @@ function rememberedIn(home: string): Record<string, Record<string, unknown>> {
 /** Called once the daemon has joined under this name. What this command line does not give stays as it was. */
 export function remember(home: string, { name, labels = [] }: DaemonOptions): void {
 	if (name === undefined && labels.length === 0) return;
-	const before = rememberedIn(home) as Record<string, { host?: { name?: string; labels?: string[] } }>;
-	const kept = {
-		name: name ?? before["the last sluice up --name"]?.host?.name,
-		labels: labels.length > 0 ? labels : before["the last sluice up --label"]?.host?.labels,
-	};
+	const before = rememberedIn(home);
+	const kept = { name: name ?? before.name, labels: labels.length > 0 ? labels : before.labels };
 	writeWhole(join(home, "host.json"), `${JSON.stringify(kept)}\n`);
 }
 
