@@ -26,6 +26,8 @@ import { noteCall } from "./note.ts";
 import type { Op, Plan, Slot } from "./operation.ts";
 import { type Names, recoverCall, resolve } from "./resolve.ts";
 
+/** Calls that may end more jobs than one transaction can. */
+const IN_PIECES: readonly Call["method"][] = ["cancel", "cancelAll", "clear"];
 /** Done twice is done once: after a fault they are simply called again. */
 const AGAIN = [
 	"mark",
@@ -201,6 +203,7 @@ export class Drive {
 			world.kill(via);
 			await world.open(via, this.state.config);
 		}
+		if (op?.fault !== undefined && IN_PIECES.includes(call.method)) await this.goOn();
 		const seen = await this.glance(outcome === "died" || op?.fault !== undefined ? undefined : call.method);
 		const { jobs } = seen;
 		const context: Context = {
@@ -344,6 +347,15 @@ export class Drive {
 	}
 
 	/** Everything the engine shows after a call; asked of the first one that lives. */
+	/** What one transaction could not end is ended by the next ones, whatever they are: looks until nothing more happens. */
+	private async goOn(): Promise<void> {
+		const { scheduler } = await this.looker();
+		for (let last = -1, now = 0; now !== last; ) {
+			last = now;
+			now = await patiently(scheduler.lastEvent(), "lastEvent");
+		}
+	}
+
 	async glance(call?: Call["method"]): Promise<Glance> {
 		const { scheduler } = await this.looker();
 		const which = this.thorough || call === undefined || WIDE.includes(call) || ++this.looks % LOOK_AT_ALL === 0 ? "all" : "active";

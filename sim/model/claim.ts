@@ -217,7 +217,13 @@ export function runCycle(state: State, options: ClaimOptions, seen: Seen): void 
 
 export function claim(state: State, options: ClaimOptions, seen: Seen): void {
 	const result = accepted<Claimed[]>(seen);
-	if (state.cancelling && result?.length === 0) return;
+	if (state.cancelling && result?.length === 0) {
+		// Whether the claim came before the last of them had ended, or made a pass that found nothing, is the engine's to say.
+		const { most } = state.cycle_left;
+		drawOnCycle(state, 0);
+		state.cycle_left.most = most;
+		return;
+	}
 	const before = state.last_token;
 	const tokenOf = (job: ModelJob) => result?.find((one) => one.job.id === job.id)?.run.token ?? seen.job(job.id)?.run?.token ?? 0;
 	const order = result?.map((one) => one.job.id) ?? startedSince(state, seen);

@@ -87,6 +87,8 @@ export function cancelAll(state: State, ids: readonly number[], seen: Seen): voi
 	const [only] = jobs;
 	if (jobs.length === 1 && only && !isLive(only)) return void refused(seen, ["illegal_transition"], `job ${only.id} is ${only.status}`);
 	const result = accepted<{ cancelled: number[]; requested: number[]; ended: number[]; refused: { job: number }[] }>(seen);
+	// While its pieces go on, another call of the same turn may cancel one of its jobs: both say so.
+	const twice = jobs.filter((job) => seen.blurred && job.status === "cancelled" && result?.cancelled.includes(job.id));
 	const live = jobs.filter(isLive);
 	const isBlocked = (job: ModelJob) => result?.ended.includes(job.id) ?? seen.job(job.id)?.status === "blocked_by_dependency";
 	const blocked = live.filter((job) => isWaiting(job) && isBlocked(job));
@@ -102,12 +104,12 @@ export function cancelAll(state: State, ids: readonly number[], seen: Seen): voi
 	settle(state, seen);
 	if (seen.blurred && cancelled.length + blocked.length > SMALLEST_PIECE) state.cancelling = true;
 	if (result === undefined) return;
-	agreeSame([...result.cancelled].sort(), cancelled.sort(), "cancelAll: cancelled");
+	agreeSame([...result.cancelled].sort(), [...cancelled, ...twice.map((job) => job.id)].sort(), "cancelAll: cancelled");
 	for (const job of blocked) agree(job.status === "blocked_by_dependency", `cancelAll: job ${job.id} ended as ${job.status}`);
 	agreeSame(
 		result.refused.map(({ job }) => job).sort(),
 		jobs
-			.filter((job) => !live.includes(job))
+			.filter((job) => !live.includes(job) && !twice.includes(job))
 			.map((job) => job.id)
 			.sort(),
 		"cancelAll: refused",
