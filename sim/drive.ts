@@ -30,6 +30,7 @@ import { type Names, recoverCall, resolve } from "./resolve.ts";
 const IN_PIECES: readonly Call["method"][] = ["cancel", "cancelAll", "clear"];
 /** Done twice is done once: after a fault they are simply called again. */
 const AGAIN = [
+	"tick",
 	"mark",
 	"pause",
 	"resume",

@@ -646,3 +646,16 @@ describe("a cycle", () => {
 		expect(await stand.start()).toEqual([late]);
 	});
 });
+
+describe("a budget that is used up", () => {
+	it("stops the runs in flight once a grant says so", async () => {
+		const stand = await openStand();
+		const id = await stand.add({ owner: "ann" });
+		await stand.start();
+		await stand.sluice.grant("owner:ann", "tokens", { limit: 1 });
+		await stand.sluice.charge("owner:ann", "tokens", 5);
+		expect((await stand.show(id)).run?.intent).toBeUndefined();
+		await stand.sluice.grant("owner:ann", "tokens", { limit: 2, on_breach: "stop" });
+		expect((await stand.show(id)).run?.intent).toMatchObject({ kind: "cancelled" });
+	});
+});

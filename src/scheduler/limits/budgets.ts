@@ -37,10 +37,11 @@ export function* putLedger(tx: Tx, ledger: Ledger): Op<{ warned: boolean; first_
 	const news = announce(ledger, tx.now, tx.config.timezone);
 	tx.put("ledger", ledgerKey(ledger.subject, ledger.dim), news.ledger);
 	if (news.warned) tx.event("budget_warned", null, { subject: ledger.subject, dim: ledger.dim, used: ledger.used, limit: ledger.limit });
-	if (news.first_breach) {
+	if (news.first_breach)
 		tx.event("budget_breached", null, { subject: ledger.subject, dim: ledger.dim, used: ledger.used, limit: ledger.limit });
-		if (ledger.on_breach === "stop") yield* stopRuns(tx, ledger);
-	}
+	// A grant may say only now that runs are to be stopped.
+	if (news.ledger.breached && ledger.on_breach === "stop" && (news.first_breach || before?.on_breach !== "stop"))
+		yield* stopRuns(tx, ledger);
 	if (taken !== takenBefore) turned(tx, ledger, taken ? "taken" : "free");
 	return news;
 }
