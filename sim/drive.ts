@@ -252,7 +252,8 @@ export class Drive {
 		if (outcome !== "died") noteCall(this.marks, call, outcome, this.state, this.plan.piece);
 		this.nameFresh(op, call, sight);
 		if (call.method === "tick") checkTimer(this.state, sight.result);
-		await this.compareAndCheck(seen);
+		// The other processes have got the settings only now, and what they do by them counts.
+		await this.compareAndCheck(call.method === "configure" ? await this.glance(call.method) : seen);
 	}
 
 	/** Settings are each process's own: the other one reads the same file. */
