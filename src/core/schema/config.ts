@@ -46,9 +46,18 @@ const hours: ValueReader<string[]> = (value, field) =>
 			throw check.wrong(`${field}[${index}]`, `${check.shown(text)} is not a range of hours`, 'for example "22:00-06:00"');
 		return text;
 	});
-const autoOr: ValueReader<number | "auto"> = (value, field) => (value === "auto" ? "auto" : check.integer(value, field, 0, 1_000_000_000));
-const breaker: ValueReader<number | "off" | "run"> = (value, field) =>
-	value === "off" || value === "run" ? value : check.integer(value, field, 1, 1000);
+/** A whole number, or one of these words. */
+const numberOr =
+	<W extends string>(words: readonly W[], min: number, max: number): ValueReader<number | W> =>
+	(value, field) => {
+		const word = words.find((one) => one === value);
+		if (word !== undefined) return word;
+		const listed = words.map((one) => JSON.stringify(one)).join(" or ");
+		if (typeof value === "string") throw check.wrong(field, `must be a whole number or ${listed}, not ${check.shown(value)}`);
+		return check.integer(value, field, min, max);
+	};
+const autoOr = numberOr(["auto"], 0, 1_000_000_000);
+const breaker = numberOr(["off", "run"], 1, 1000);
 
 const LANE = {
 	max: setting(null, cap).about("Maximum number of live runs in this lane."),

@@ -51,6 +51,8 @@ describe("mistakes say where they are and what was meant", () => {
 		["lanes:\n  a.b:\n    max: -3", "config.yml:3:5: lanes.a.b.max: must be from 0 to 1000000, not -3"],
 		["retry:\n  on: [failed, lots]", expect.stringMatching(/^config\.yml:2:16: retry\.on\[1\]: must be one of .*not "lots"/)],
 		["max_concurrent: many", 'config.yml:1:1: max_concurrent: must be a whole number, not "many"'],
+		["queue: {hard_limit: many}", 'config.yml:1:9: queue.hard_limit: must be a whole number or "auto", not "many"'],
+		["dispatch_breaker: never", 'config.yml:1:1: dispatch_breaker: must be a whole number or "off" or "run", not "never"'],
 		["stop:\n  grace: 3s", expect.stringMatching(/^config\.yml:2:3: stop\.grace: there is no such key/)],
 		["max_log: plenty", expect.stringMatching(/^config\.yml:1:1: max_log: "plenty" is not a size/)],
 		["agents: {claude: {command: []}}", expect.stringMatching(/^config\.yml:1:19: agents\.claude\.command: names no program/)],
