@@ -101,10 +101,15 @@ export class TestHome {
 			.map(Number);
 	}
 
+	/** The program of the daemon, and its arguments. */
+	protected argv(): string[] {
+		program ??= makeProgram("src/daemon/main.ts");
+		return [program, "--home", this.path, "--port", "0"];
+	}
+
 	/** Starts the process; does not wait for it. */
 	spawn(env: Record<string, string> = {}): ChildProcess & { said(): string } {
-		program ??= makeProgram("src/daemon/main.ts");
-		const child = spawn(process.execPath, [program, "--home", this.path, "--port", "0"], {
+		const child = spawn(process.execPath, this.argv(), {
 			env: { PATH: process.env.PATH ?? "", HOME: this.path, ...env },
 			stdio: ["ignore", "ignore", "pipe"],
 		});

@@ -1,6 +1,5 @@
 // Several hosts on one store: a daemon each, a process of its own with a home of its own, all on one file.
 
-import { spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Client } from "../../../src/api/client.ts";
 import { makeFolder } from "../folder.ts";
@@ -17,18 +16,9 @@ export class TestHost extends TestHome {
 		super(join(makeFolder(), name));
 	}
 
-	override spawn(env: Record<string, string> = {}) {
+	protected override argv(): string[] {
 		program ??= makeProgram("test/make/daemons/host-daemon.ts");
-		const child = spawn(process.execPath, [program, this.path, this.store, this.name], {
-			env: { PATH: process.env.PATH ?? "", HOME: this.path, ...env },
-			stdio: ["ignore", "ignore", "pipe"],
-		});
-		this.daemons.push(child);
-		let said = "";
-		child.stderr?.on("data", (chunk) => {
-			said += chunk;
-		});
-		return Object.assign(child, { said: () => said });
+		return [program, this.path, this.store, this.name];
 	}
 }
 
