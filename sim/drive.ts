@@ -349,7 +349,7 @@ export class Drive {
 	}
 
 	/** Everything the engine shows after a call; asked of the first one that lives. */
-	/** What one transaction could not end is ended by the next ones, whatever they are: looks until nothing more happens. */
+	/** A cancel that one transaction cannot finish goes on in the next ones: looks until no more events come. */
 	private async goOn(): Promise<void> {
 		const { scheduler } = await this.looker();
 		for (let last = -1, now = 0; now !== last; ) {

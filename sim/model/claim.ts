@@ -218,7 +218,7 @@ export function runCycle(state: State, options: ClaimOptions, seen: Seen): void 
 export function claim(state: State, options: ClaimOptions, seen: Seen): void {
 	const result = accepted<Claimed[]>(seen);
 	if (state.cancelling && result?.length === 0) {
-		// Whether the claim came before the last of them had ended, or made a pass that found nothing, is the engine's to say.
+		// The engine may have answered before the last cancelled job had ended, or after a pass that found nothing: both are right.
 		const { most } = state.cycle_left;
 		drawOnCycle(state, 0);
 		state.cycle_left.most = most;

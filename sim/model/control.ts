@@ -87,7 +87,7 @@ export function cancelAll(state: State, ids: readonly number[], seen: Seen): voi
 	const [only] = jobs;
 	if (jobs.length === 1 && only && !isLive(only)) return void refused(seen, ["illegal_transition"], `job ${only.id} is ${only.status}`);
 	const result = accepted<{ cancelled: number[]; requested: number[]; ended: number[]; refused: { job: number }[] }>(seen);
-	// While its pieces go on, another call of the same turn may cancel one of its jobs: both say so.
+	// While this call goes on in pieces, another call of the same turn may cancel one of its jobs: then both report it.
 	const twice = jobs.filter((job) => seen.blurred && job.status === "cancelled" && result?.cancelled.includes(job.id));
 	const live = jobs.filter(isLive);
 	const isBlocked = (job: ModelJob) => result?.ended.includes(job.id) ?? seen.job(job.id)?.status === "blocked_by_dependency";

@@ -40,8 +40,7 @@ export function localRef(branch: string): string {
 	return `refs/heads/${branch}`;
 }
 
-/** The commit that a branch points to, or null when there is no such branch. */
-/** What \0 ends in git's output, or parts. */
+/** The entries of a list in which git ends or separates each one by \0. */
 export const entriesIn = (listed: string): string[] => listed.split("\0").filter((entry) => entry !== "");
 
 /** Of `git worktree list --porcelain -z`. */
@@ -54,6 +53,7 @@ export function worktreesIn(listed: string): { path: string; ref: string | null;
 	});
 }
 
+/** The commit that a branch points to, or null when there is no such branch. */
 export async function headOf(git: Git, folder: string, branch: string): Promise<string | null> {
 	const { code, stdout } = await git.tell(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${localRef(branch)}^{commit}`]);
 	const commit = stdout.trim();

@@ -114,7 +114,7 @@ export function* dispatch(tx: Tx, claimer: Claimer): Op<Job[]> {
 	if (!kernel && isCancelling(tx)) return [];
 	const want = wanted(tx, claimer, world);
 	if (want === 0) {
-		// A pass that may start nothing counts, too: what it finds no job for expires.
+		// A pass that the pace holds back counts for its cycle, too: starts for which no job is ready expire.
 		if (!kernel) drawOnCycle(tx, 0);
 		return [];
 	}

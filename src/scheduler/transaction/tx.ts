@@ -36,7 +36,7 @@ export class Tx {
 	changes: Changes = noChanges();
 	/** What has to be looked at again before the transaction ends. */
 	readonly work = new Worklist();
-	/** Completes answers of operations that depend on the worklist; see `answerLater`. */
+	/** Functions that complete the answers of operations; see `answerLater`. */
 	private readonly late: (() => void)[] = [];
 	/** Jobs that were written as ended, or into a stage: dropped from memory after the commit. */
 	readonly over: number[] = [];
