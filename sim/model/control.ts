@@ -45,12 +45,27 @@ function subtree(state: State, root: ModelJob): ModelJob[] {
 	return set;
 }
 
+/** As few as the simulator lets one transaction end. */
+const SMALLEST_PIECE = 2;
+
+/** Beside other calls of its turn, a cancel of this many jobs may go on in pieces. */
+function noteCancelling(state: State, seen: Seen, jobs: number): void {
+	if (seen.blurred && jobs > SMALLEST_PIECE) state.cancelling = true;
+}
+
+/** While a cancel goes on in pieces, another call of the same turn may cancel a job that it has not reached yet: then both report it. */
+const cancelledTwice = (state: State, jobs: readonly ModelJob[], seen: Seen, reported: readonly number[] | undefined): ModelJob[] =>
+	seen.blurred && (state.cancelling || jobs.length > SMALLEST_PIECE)
+		? jobs.filter((job) => job.status === "cancelled" && job.ended_at === state.now && reported?.includes(job.id))
+		: [];
+
 export function cancel(state: State, id: number, options: { subtree?: boolean; reason?: string }, seen: Seen): void {
 	const root = known(state, id, seen);
 	if (root === undefined) return;
 	const whole = options.subtree === true ? subtree(state, root) : [root];
 	const isLive = (job: ModelJob) => isWaiting(job) || job.status === "running";
-	if (options.subtree !== true && !isLive(root)) {
+	const twice = cancelledTwice(state, whole, seen, (seen.result as { cancelled: number[] } | undefined)?.cancelled);
+	if (options.subtree !== true && !isLive(root) && twice.length === 0) {
 		refused(seen, ["illegal_transition"], `job ${id} is ${root.status}`);
 		return;
 	}
@@ -72,23 +87,21 @@ export function cancel(state: State, id: number, options: { subtree?: boolean; r
 		}
 	}
 	settle(state, seen);
+	noteCancelling(state, seen, cancelled.length);
 	if (result === undefined) return;
-	agreeSame([...result.cancelled].sort(), cancelled.sort(), `cancel ${id}: cancelled`);
+	agreeSame([...result.cancelled].sort(), [...cancelled, ...twice.map((job) => job.id)].sort(), `cancel ${id}: cancelled`);
 	agreeSame([...result.requested].sort(), requested.sort(), `cancel ${id}: requested`);
 }
-
-/** As few as the simulator lets one transaction end. */
-const SMALLEST_PIECE = 2;
 
 /** All of them, before anything can start. One that another's end blocks, before its own piece came, is told as `ended`. */
 export function cancelAll(state: State, ids: readonly number[], seen: Seen): void {
 	const jobs = ids.flatMap((id) => find(state, id) ?? []);
 	const isLive = (job: ModelJob) => isWaiting(job) || job.status === "running";
 	const [only] = jobs;
-	if (jobs.length === 1 && only && !isLive(only)) return void refused(seen, ["illegal_transition"], `job ${only.id} is ${only.status}`);
+	const twice = cancelledTwice(state, jobs, seen, (seen.result as { cancelled: number[] } | undefined)?.cancelled);
+	if (jobs.length === 1 && only && !isLive(only) && twice.length === 0)
+		return void refused(seen, ["illegal_transition"], `job ${only.id} is ${only.status}`);
 	const result = accepted<{ cancelled: number[]; requested: number[]; ended: number[]; refused: { job: number }[] }>(seen);
-	// While this call goes on in pieces, another call of the same turn may cancel one of its jobs: then both report it.
-	const twice = jobs.filter((job) => seen.blurred && job.status === "cancelled" && result?.cancelled.includes(job.id));
 	const live = jobs.filter(isLive);
 	const isBlocked = (job: ModelJob) => result?.ended.includes(job.id) ?? seen.job(job.id)?.status === "blocked_by_dependency";
 	const blocked = live.filter((job) => isWaiting(job) && isBlocked(job));
@@ -102,7 +115,7 @@ export function cancelAll(state: State, ids: readonly number[], seen: Seen): voi
 		}
 	}
 	settle(state, seen);
-	if (seen.blurred && cancelled.length + blocked.length > SMALLEST_PIECE) state.cancelling = true;
+	noteCancelling(state, seen, cancelled.length + blocked.length);
 	if (result === undefined) return;
 	agreeSame([...result.cancelled].sort(), [...cancelled, ...twice.map((job) => job.id)].sort(), "cancelAll: cancelled");
 	for (const job of blocked) agree(job.status === "blocked_by_dependency", `cancelAll: job ${job.id} ended as ${job.status}`);
@@ -199,6 +212,7 @@ export function answer(state: State, id: number, grant: ModelJob["granted"], see
 
 export function clear(state: State, options: { item?: string }, seen: Seen): void {
 	const result = accepted<{ cleared: number[] }>(seen);
+	const twice = cancelledTwice(state, state.jobs, seen, result?.cleared);
 	const cleared: number[] = [];
 	for (const job of state.jobs) {
 		const meant = options.item === undefined || job.item === options.item;
@@ -207,7 +221,8 @@ export function clear(state: State, options: { item?: string }, seen: Seen): voi
 		cleared.push(job.id);
 	}
 	settle(state, seen);
-	if (result !== undefined) agreeSame([...result.cleared].sort(), cleared.sort(), "clear: cleared");
+	noteCancelling(state, seen, cleared.length);
+	if (result !== undefined) agreeSame([...result.cleared].sort(), [...cleared, ...twice.map((job) => job.id)].sort(), "clear: cleared");
 }
 
 export function merged(state: State, id: number, status: MergeStatus, seen: Seen): void {
