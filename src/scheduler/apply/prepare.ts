@@ -15,6 +15,7 @@ import { withoutPlaces } from "../../core/recipes/after-result.ts";
 import { keysMarked } from "../../core/schema/job.ts";
 import { digest } from "../../core/text/digest.ts";
 import { refuseForce } from "../../core/trust/run-bounds.ts";
+import { namesIn, putNumbersInto } from "../operations/names.ts";
 
 const MAX_MANIFEST = 1_000_000;
 
@@ -300,7 +301,7 @@ function link(node: ManifestNode, ref: number | string, policy: Policy, byName: 
 	return { node: found, policy };
 }
 
-/** Names of jobs outside the manifest in fields that store only numbers: `parent`, and `job:` or `patch:` in `needs`. */
+/** Names of jobs outside the manifest in fields that store only numbers. */
 export function outsideNames({ nodes, byName }: PreparedManifest): { name: string; field: string }[] {
 	const found: { name: string; field: string }[] = [];
 	for (const { draft, field } of nodes)
@@ -310,21 +311,6 @@ export function outsideNames({ nodes, byName }: PreparedManifest): { name: strin
 	return found;
 }
 
-export function namesIn({ parent, job }: Draft): { name: string; field: string }[] {
-	if (job.needs === undefined && typeof parent !== "string") return NONE;
-	const needed = (job.needs ?? []).flatMap((artifact) => nameOfArtifact(artifact) ?? []).map((name) => ({ name, field: "needs" }));
-	return typeof parent === "string" ? [{ name: parent, field: "parent" }, ...needed] : needed;
-}
-const NONE: never[] = [];
-
 export function putNumbers({ nodes }: PreparedManifest, numbers: ReadonlyMap<string, number>): void {
 	if (numbers.size > 0) for (const { draft } of nodes) putNumbersInto(draft, numbers);
-}
-
-export function putNumbersInto(draft: Draft, numbers: ReadonlyMap<string, number>): void {
-	if (typeof draft.parent === "string") draft.parent = numbers.get(draft.parent) ?? draft.parent;
-	draft.job.needs = draft.job.needs?.map((artifact) => {
-		const number = numbers.get(nameOfArtifact(artifact) ?? "");
-		return number === undefined ? artifact : `${artifact.slice(0, artifact.indexOf(":"))}:${number}`;
-	});
 }

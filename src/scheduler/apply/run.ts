@@ -9,7 +9,7 @@ import { isProbed, nameOfArtifact } from "../../core/fact.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
 import { deferItems } from "../limits/backlog.ts";
 import { limitFor } from "../operations/add.ts";
-import { jobNamed, numberNames } from "../operations/names.ts";
+import { jobNamed, numberNames, numberNeeds } from "../operations/names.ts";
 import { learn, type ProbedFacts } from "../operations/observe.ts";
 import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -40,16 +40,16 @@ const PIECE_MS = 7;
 export async function apply(parts: ApplyParts, manifest: Manifest, act: ApplyOptions): Promise<ApplyResult> {
 	const { host, lookFor } = parts;
 	const prepared = await prepareOrTellAll(parts, manifest, act);
-	const numbers = await numbersOf(parts, prepared);
-	putNumbers(prepared, numbers);
-	return lookFor(await inTurns(probedKeys(prepared), host), async (seen) => {
+	// The host knows jobs by number. The names are looked up again when it has answered: until then a new job may take one.
+	return lookFor(await inTurns(probedKeys(prepared, await numbersOf(parts, prepared)), host), async (seen) => {
 		if (act.check === true) {
+			putNumbers(prepared, await numbersOf(parts, prepared));
 			await lookUp(parts, prepared, act);
 			const refusal = foreseeNames(prepared, act);
 			const skipped = await screened(parts, prepared, seen, act);
 			return { jobs: [], names: {}, skipped, ...(prepared.full ? { deferred: prepared.full } : {}), ...(refusal ? { refusal } : {}) };
 		}
-		const given: Given = { manifest, prepared, numbers, seen };
+		const given: Given = { manifest, prepared, seen };
 		// Jobs that produce for each other in a circle must all be stored before the first is decided, so they cannot go in pieces.
 		if (prepared.nodes.length > parts.piece && !prepared.circular) return applyStaged(parts, given, act);
 		return applyWhole(parts, given, act);
@@ -76,8 +76,8 @@ function* knownNames(tx: Tx, names: ReadonlySet<string>): Op<Set<string>> {
 	return known;
 }
 
-/** The manifest as it was checked first. `numbers`: numbers of jobs outside the manifest that it names where only numbers can be stored. */
-type Given = { manifest: Manifest; prepared: PreparedManifest; numbers: ReadonlyMap<string, number>; seen: ProbedFacts };
+/** The manifest as it was checked first. */
+type Given = { manifest: Manifest; prepared: PreparedManifest; seen: ProbedFacts };
 
 const prepareOptions = ({ clock, agents }: ApplyParts, { force, env, items, within }: ApplyOptions, now = clock.now()) => ({
 	now,
@@ -93,23 +93,17 @@ async function numbersOf({ engine }: ApplyParts, prepared: PreparedManifest): Pr
 	return names.length === 0 ? new Map() : engine.look((tx) => numberNames(tx, names));
 }
 
-async function applyWhole(
-	parts: ApplyParts,
-	{ manifest, prepared: drafts, numbers, seen }: Given,
-	act: ApplyOptions,
-): Promise<ApplyResult> {
+async function applyWhole(parts: ApplyParts, { manifest, prepared: drafts, seen }: Given, act: ApplyOptions): Promise<ApplyResult> {
 	const { engine, config } = parts;
 	let prepared = drafts;
 	let first = true;
 	return engine.run(
 		function* (tx) {
 			// Another operation of the group failed and this one runs again: the drafts were changed, so make them anew.
-			if (!first) {
-				prepared = runToEnd(prepare(manifest, config(), prepareOptions(parts, act, tx.now)));
-				putNumbers(prepared, numbers);
-			}
+			if (!first) prepared = runToEnd(prepare(manifest, config(), prepareOptions(parts, act, tx.now)));
 			first = false;
 			yield* learn(tx, seen);
+			putNumbers(prepared, yield* numberNames(tx, outsideNames(prepared)));
 			yield* lookUpNames(tx, prepared.nodes);
 			decideNames(prepared, act);
 			const skipped = yield* applying.screen(tx, prepared, act.force === true);
@@ -156,15 +150,12 @@ async function screened(
 	return skipped;
 }
 
-async function applyStaged(
-	parts: ApplyParts,
-	{ manifest, prepared: drafts, numbers, seen }: Given,
-	act: ApplyOptions,
-): Promise<ApplyResult> {
+async function applyStaged(parts: ApplyParts, { manifest, prepared: drafts, seen }: Given, act: ApplyOptions): Promise<ApplyResult> {
 	const { engine, host, config } = parts;
 	const run = <T>(task: Task<T>) => engine.run(task, { by: act.by });
 	let prepared = drafts;
 	const look = async () => {
+		putNumbers(prepared, await numbersOf(parts, prepared));
 		await lookUp(parts, prepared, act);
 		decideNames(prepared, act);
 		return screened(parts, prepared, seen, act);
@@ -174,7 +165,6 @@ async function applyStaged(
 	// again.
 	if (Object.keys(seen.facts).length > 0 && (await run((tx) => learn(tx, seen)))) {
 		prepared = await inTurns(prepare(manifest, config(), prepareOptions(parts, act)), host);
-		putNumbers(prepared, numbers);
 		skipped = await look();
 	}
 	const nodes = applying.fresh(prepared);
@@ -216,11 +206,12 @@ async function inPieces<T>({ clock, piece }: ApplyParts, all: readonly T[], each
 }
 
 /** The facts that a host should probe before the jobs are added. */
-function* probedKeys({ nodes }: PreparedManifest): Generator<void, string[], void> {
+function* probedKeys({ nodes }: PreparedManifest, numbers: ReadonlyMap<string, number>): Generator<void, string[], void> {
 	const keys = new Set<string>();
 	for (const [index, { draft }] of nodes.entries()) {
 		if (index % 1000 === 999) yield;
-		for (const key of factKeys(draft.job)) if (isProbed(key) && nameOfArtifact(key.slice("artifact:".length)) === undefined) keys.add(key);
+		for (const key of factKeys(numberNeeds(draft.job, numbers)))
+			if (isProbed(key) && nameOfArtifact(key.slice("artifact:".length)) === undefined) keys.add(key);
 	}
 	return [...keys];
 }

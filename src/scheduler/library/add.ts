@@ -1,5 +1,4 @@
-// `add` as its caller sees it: checks the input, resolves the names in it, probes the facts it needs, then adds the job in one transaction. And triggers, which add
-// jobs in the same way.
+// `add` as its caller sees it: checks the input, probes the facts it needs, then adds the job in one transaction. And triggers, which add jobs in the same way.
 
 import type { OfItems } from "../../contracts/adding.ts";
 import type { Act, Scheduler } from "../../contracts/scheduler.ts";
@@ -7,11 +6,10 @@ import type { Op } from "../../contracts/store.ts";
 import { isProbed } from "../../core/fact.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
 import { type Draft, draftJob } from "../../core/input/job.ts";
-import type { JobInput } from "../../core/job.ts";
+import type { Job, JobInput } from "../../core/job.ts";
 import type { RunBounds } from "../../core/trust/run-bounds.ts";
-import { namesIn, putNumbersInto } from "../apply/prepare.ts";
 import { type AddOptions, limitFor } from "../operations/add.ts";
-import { numberNames } from "../operations/names.ts";
+import { namesIn, numberNames, numberNeeds } from "../operations/names.ts";
 import type { ProbedFacts } from "../operations/observe.ts";
 import * as triggers from "../operations/triggers.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -32,24 +30,21 @@ type Adding = <T>(input: JobInput, act: AddAct, add: Add<T>) => Promise<T>;
 export function createAdding({ engine, clock, config, lookFor, agents }: Parts): Adding {
 	const draftAt = (input: JobInput, now: number, { force, items, within }: AddAct) =>
 		draftJob(input, config(), { now, force: force === true, flows: items?.flows, agents: agents?.(), within });
-	/** `numbers`: numbers of the jobs that the input names, where only numbers can be stored. */
-	function enter<T>(input: JobInput, draft: Draft, act: AddAct, add: Add<T>, numbers?: Map<string, number>): Promise<T> {
+	/** `probed`: the draft's job, with numbers for the jobs that its needs name. */
+	function enter<T>(input: JobInput, draft: Draft, act: AddAct, add: Add<T>, probed: Job): Promise<T> {
 		const force = act.force === true;
-		if (numbers) putNumbersInto(draft, numbers);
-		const { job } = draft;
-		const keys = factKeys(job).filter(isProbed);
+		const keys = factKeys(probed).filter(isProbed);
 		let first = true;
 		const then = (seen?: ProbedFacts) =>
 			engine.run(
 				(tx) => {
 					// The group may run twice; what the first attempt changed in the draft must be discarded with it.
 					const mine = first ? draft : draftAt(input, tx.now, act);
-					if (!first && numbers) putNumbersInto(mine, numbers);
 					first = false;
 					restamp(mine.job, tx.now, input.runnable_at === undefined);
 					return add(tx, mine, { force, seen, ...limitFor(act.items, config()) });
 				},
-				{ by: act.by, locks: (job.locks ?? []).map(({ key }) => key) },
+				{ by: act.by, locks: (draft.job.locks ?? []).map(({ key }) => key) },
 			);
 		return keys.length > 0 ? lookFor(keys, then) : then();
 	}
@@ -57,8 +52,9 @@ export function createAdding({ engine, clock, config, lookFor, agents }: Parts):
 	return (input, act, add) => {
 		const draft = draftAt(input, clock.now(), act);
 		const names = namesIn(draft);
-		if (names.length === 0) return enter(input, draft, act, add);
-		return engine.look((tx) => numberNames(tx, names)).then((numbers) => enter(input, draft, act, add, numbers));
+		if (names.length === 0) return enter(input, draft, act, add, draft.job);
+		// The host knows jobs by number. What counts is the look-up in the transaction that adds the job: until then a new job may take a name.
+		return engine.look((tx) => numberNames(tx, names)).then((numbers) => enter(input, draft, act, add, numberNeeds(draft.job, numbers)));
 	};
 }
 

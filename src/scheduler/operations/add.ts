@@ -24,7 +24,7 @@ import { drain } from "../waiting/drain.ts";
 import { factsOf, isUntold, plainFacts } from "../waiting/gate-facts.ts";
 import { countBatch, endJob, joinChain, openJobs, reevaluate, tellAwaiting } from "../waiting/park.ts";
 import { runPendingWakeups } from "../waiting/wakeups.ts";
-import { jobNamed, nearestName, refuseTaken, takeName } from "./names.ts";
+import { jobNamed, namesIn, nearestName, numberNames, putNumbersInto, refuseTaken, takeName } from "./names.ts";
 import { learn, type ProbedFacts } from "./observe.ts";
 
 /** `limit` "none": a full queue does not defer the job. For jobs of triggers, which do not retry, and for items that the limit does not apply to. */
@@ -36,6 +36,8 @@ export const limitFor = (items: OfItems | undefined, { queue }: Config): { limit
 
 export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: AddOptions): Op<AddResult> {
 	if (seen) yield* learn(tx, seen);
+	const names = namesIn(draft);
+	if (names.length > 0) putNumbersInto(draft, yield* numberNames(tx, names));
 	const { job } = draft;
 	yield* checkJob(tx, draft, force);
 	const after = draft.after.length > 0 ? yield* resolveAfter(tx, draft.after) : [];

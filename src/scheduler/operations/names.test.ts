@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { openStand } from "../../../test/make/stand.ts";
 
+const make = (name: string) => ({ name, command: ["make", name] });
+
 describe("a name", () => {
 	test("is free again when its job has ended; it then refers to the newest job of that name", async () => {
 		const t = await openStand({ path: join(makeFolder(), "q.db") });
@@ -24,6 +26,33 @@ describe("a name", () => {
 		expect((await t.show(later)).after).toEqual([{ job: second, policy: "success" }]);
 		const again = await t.reopen();
 		expect(await again.sluice.find("build")).toBe(second);
+	});
+
+	test.each(["add", "apply", "apply in pieces"] as const)(
+		"%s takes it for the same job in every field, even if a new job takes the name while the host probes",
+		async (by) => {
+			const t = await openStand({ piece: by === "apply in pieces" ? 1 : 300 });
+			await t.done({ name: "build" });
+			let second = 0;
+			t.host.probe = async () => {
+				if (second === 0) second = await t.add({ name: "build" });
+				return {};
+			};
+			const input = { command: ["true"], parent: "build", after: ["build"], needs: ["job:build", "patch:build"] };
+			const id = by === "add" ? await t.add(input) : (await t.sluice.apply({ jobs: [input, make("x"), make("y")] })).jobs[0];
+			expect(await t.show(id as number)).toMatchObject({
+				parent: second,
+				after: [{ job: second, policy: "success" }],
+				needs: [`job:${second}`, `patch:${second}`],
+			});
+		},
+	);
+
+	test("is looked up when the job is added, behind the calls that came before", async () => {
+		const t = await openStand();
+		await t.done({ name: "build" });
+		const [child, second] = await Promise.all([t.add({ parent: "build", after: ["build"] }), t.add({ name: "build" })]);
+		expect(await t.show(child)).toMatchObject({ parent: second, after: [{ job: second, policy: "success" }] });
 	});
 
 	test("refers to the open job of that name, even an older one; after its end to the newest again", async () => {

@@ -6,6 +6,8 @@
 
 import { ask, type Op } from "../../contracts/store.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
+import { nameOfArtifact } from "../../core/fact.ts";
+import type { Draft } from "../../core/input/job.ts";
 import { nearest } from "../../core/input/nearest.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -108,6 +110,31 @@ function* newestOf(name: string, fits: (id: number) => boolean): Op<number | nul
 		after = nth(page, -1);
 	}
 }
+
+/** Names of jobs in fields that store only numbers: `parent`, and `job:` or `patch:` in `needs`. */
+export function namesIn({ parent, job }: Pick<Draft, "parent" | "job">): { name: string; field: string }[] {
+	if (job.needs === undefined && typeof parent !== "string") return NONE;
+	const needed = (job.needs ?? []).flatMap((artifact) => nameOfArtifact(artifact) ?? []).map((name) => ({ name, field: "needs" }));
+	return typeof parent === "string" ? [{ name: parent, field: "parent" }, ...needed] : needed;
+}
+const NONE: never[] = [];
+
+export function putNumbersInto(draft: Draft, numbers: ReadonlyMap<string, number>): void {
+	if (typeof draft.parent === "string") draft.parent = numbers.get(draft.parent) ?? draft.parent;
+	draft.job = numberNeeds(draft.job, numbers);
+}
+
+/** The job with numbers for the names in its `needs`. */
+export const numberNeeds = (job: Job, numbers: ReadonlyMap<string, number>): Job =>
+	job.needs === undefined || numbers.size === 0
+		? job
+		: {
+				...job,
+				needs: job.needs.map((artifact) => {
+					const number = numbers.get(nameOfArtifact(artifact) ?? "");
+					return number === undefined ? artifact : `${artifact.slice(0, artifact.indexOf(":"))}:${number}`;
+				}),
+			};
 
 /** Ids of several names. Throws `not_found` for a name that no job has. */
 export function* numberNames(tx: Tx, names: readonly { name: string; field: string }[]): Op<Map<string, number>> {
