@@ -18,13 +18,15 @@ import { reevaluate } from "./park.ts";
 import { isOverdue, reserveAll } from "./reservations.ts";
 
 const PIECE = 200;
-/** Maximum number of continuation pieces in one transaction. */
-const PIECES = 8;
+/** Maximum number of jobs that one transaction re-evaluates for continuations. */
+const MOST_JOBS = 8 * PIECE;
+/** The read of a piece costs about as much as so many jobs. */
+const READ_COST = 20;
 
 /** Runs the next pieces of the open continuations, and of the continuations that these create. Returns whether any is left. */
 export function* runPendingWakeups(tx: Tx): Op<boolean> {
 	const open = tx.memory.all("settle");
-	for (let left = PIECES; left > 0 && open.size > 0; )
+	for (let left = MOST_JOBS; left > 0 && open.size > 0; )
 		for (const [key, state] of [...open]) {
 			if (left <= 0) break;
 			const work = continuationOf(key, state);
@@ -32,14 +34,21 @@ export function* runPendingWakeups(tx: Tx): Op<boolean> {
 				tx.put("settle", key, null);
 				continue;
 			}
-			// One piece of a cancel already ends as many jobs as one transaction should.
-			left -= work.do === "cancel" ? PIECES : 1;
 			const next = yield* piece(tx, work);
+			left -= costOf(tx, work);
 			if (next === null) dropContinuation(tx, work);
 			else continueLater(tx, { ...work, after: next });
 			yield* drain(tx);
 		}
 	return open.size > 0;
+}
+
+/** What the piece that was just done counts, in jobs. */
+function costOf(tx: Tx, { do: what }: Continuation): number {
+	// One piece of a cancel already ends as many jobs as one transaction should.
+	if (what === "cancel") return MOST_JOBS;
+	// Most facts concern one job or none: if each counted as a full piece, a call would be answered before the ninth fact has been heard.
+	return what === "fact" ? Math.max(READ_COST, tx.work.jobCount) : PIECE;
 }
 
 /** Does the next piece. Returns how far it has got, or null when nothing is left. */

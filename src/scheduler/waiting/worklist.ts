@@ -47,6 +47,11 @@ export class Worklist {
 		);
 	}
 
+	/** How many jobs are to be asked about again. */
+	get jobCount(): number {
+		return this.jobs.size;
+	}
+
 	/** `overdue`: the jobs that were queued to reserve the lock, oldest first. */
 	passOn(key: string, overdue: readonly number[]): void {
 		if (overdue.length > 0) this.passing.push({ key, overdue });
