@@ -42,6 +42,14 @@ describe("the same manifest again", () => {
 		expect(await t.sluice.find("build")).toBe(again.names.build);
 	});
 
+	test("with `again`: a name in `needs` means the job of the manifest, also where `parent` has the same name, of an earlier job", async () => {
+		const t = await openStand();
+		const old = await t.done({ name: "build" });
+		const manifest = { jobs: [make("build"), make("test", { parent: "build", needs: ["job:build"] })] };
+		const { names } = await t.sluice.apply(manifest, { again: true });
+		expect(await t.show(names.test as number)).toMatchObject({ parent: old, needs: [`job:${names.build}`], status: "waiting_on_deps" });
+	});
+
 	test("jobs without a name are not added a second time while the manifest is open", async () => {
 		const t = await openStand();
 		const manifest = { jobs: [make("build"), { command: ["x"] }] };

@@ -312,5 +312,5 @@ export function outsideNames({ nodes, byName }: PreparedManifest): { name: strin
 }
 
 export function putNumbers({ nodes }: PreparedManifest, numbers: ReadonlyMap<string, number>): void {
-	if (numbers.size > 0) for (const { draft } of nodes) putNumbersInto(draft, numbers);
+	if (numbers.size > 0) for (const { draft, mates } of nodes) putNumbersInto(draft, numbers, mates);
 }

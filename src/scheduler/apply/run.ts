@@ -208,9 +208,9 @@ async function inPieces<T>({ clock, piece }: ApplyParts, all: readonly T[], each
 /** The facts that a host should probe before the jobs are added. */
 function* probedKeys({ nodes }: PreparedManifest, numbers: ReadonlyMap<string, number>): Generator<void, string[], void> {
 	const keys = new Set<string>();
-	for (const [index, { draft }] of nodes.entries()) {
+	for (const [index, { draft, mates }] of nodes.entries()) {
 		if (index % 1000 === 999) yield;
-		for (const key of factKeys(numberNeeds(draft.job, numbers)))
+		for (const key of factKeys(numberNeeds(draft.job, numbers, mates)))
 			if (isProbed(key) && nameOfArtifact(key.slice("artifact:".length)) === undefined) keys.add(key);
 	}
 	return [...keys];

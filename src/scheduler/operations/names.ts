@@ -119,19 +119,22 @@ export function namesIn({ parent, job }: Pick<Draft, "parent" | "job">): { name:
 }
 const NONE: never[] = [];
 
-export function putNumbersInto(draft: Draft, numbers: ReadonlyMap<string, number>): void {
+export function putNumbersInto(draft: Draft, numbers: ReadonlyMap<string, number>, mates?: Mates): void {
 	if (typeof draft.parent === "string") draft.parent = numbers.get(draft.parent) ?? draft.parent;
-	draft.job = numberNeeds(draft.job, numbers);
+	draft.job = numberNeeds(draft.job, numbers, mates);
 }
 
+/** Needs that name a job of the same manifest, which has no number yet. */
+type Mates = Pick<ReadonlyMap<string, unknown>, "has">;
+
 /** The job with numbers for the names in its `needs`. */
-export const numberNeeds = (job: Job, numbers: ReadonlyMap<string, number>): Job =>
+export const numberNeeds = (job: Job, numbers: ReadonlyMap<string, number>, mates?: Mates): Job =>
 	job.needs === undefined || numbers.size === 0
 		? job
 		: {
 				...job,
 				needs: job.needs.map((artifact) => {
-					const number = numbers.get(nameOfArtifact(artifact) ?? "");
+					const number = mates?.has(artifact) ? undefined : numbers.get(nameOfArtifact(artifact) ?? "");
 					return number === undefined ? artifact : `${artifact.slice(0, artifact.indexOf(":"))}:${number}`;
 				}),
 			};
