@@ -39,6 +39,11 @@ export class LockWaiters {
 		return waiters && [...new Set(waiters.map(({ bucket }) => bucket))].sort((a, b) => a - b);
 	}
 
+	/** All waiters of a bucket; undefined if the queue was not read. */
+	all(line: Parked, bucket: number): ReadyJob[] | undefined {
+		return this.known.get(line)?.flatMap((one) => (one.bucket === bucket ? [one.head] : []));
+	}
+
 	/** The first waiter of a bucket below a level; null if there is none, undefined if the queue was not read. */
 	first(line: Parked, bucket: number, below?: { rank: number; level: number }): ReadyJob | null | undefined {
 		const waiters = this.known.get(line);

@@ -21,6 +21,9 @@ import { isOverdue, reserve, reserveAll } from "./reservations.ts";
 
 /** Ready jobs evicted, or shared waiters woken, in one transaction; a `settle` record continues with the rest in the next ones. */
 const SOME = 200;
+/** Waiters that one read brings when the oldest is looked for, and the most reads for that: each skips the rest of the level at which the last one ended. */
+const ELDERS = 64;
+const ELDER_READS = 16;
 
 /**
  * Fast path of `takeLocks` for exclusive locks that are free and contended by no other job; returns false otherwise. Writes no lock record: the job's `wants`
@@ -169,7 +172,11 @@ function* wakeExclusive(tx: Tx, key: string): Op<void> {
 		const job = tx.peek(id);
 		if (job?.parked_on === READY && modeOf(job, key) === "exclusive") awake.get(job.bucket)?.push(tx.headOf(job));
 	}
-	for (const [bucket, up] of awake) yield* wakeFirsts(tx, key, bucket, up);
+	const { overdue_share, overdue_after_ms } = tx.config.order;
+	for (const [bucket, up] of awake) {
+		yield* wakeFirsts(tx, key, bucket, up);
+		if (overdue_share > 0 && overdue_after_ms > 0) yield* wakeOldest(tx, key, bucket, up);
+	}
 }
 
 /** Lies below every promoted job (rank > 0) and above all others. */
@@ -198,7 +205,7 @@ function* wakeFirsts(tx: Tx, key: string, bucket: number, awake: ReadyJob[]): Op
 				if (isOverdue(tx, job)) yield* reserve(tx, job);
 				continue;
 			}
-			awake.push(head);
+			awake.push(tx.headOf(job));
 		}
 		below = head.rank > 0 ? PLAIN : { rank: head.rank, level: head.level };
 	}
@@ -209,6 +216,18 @@ function staysBefore(up: ReadyJob, head: ReadyJob): boolean {
 	if (head.rank !== 0) return up.rank > head.rank;
 	if (up.rank !== 0 || up.level < head.level) return false;
 	return up.age_at !== head.age_at ? up.age_at < head.age_at : up.id < head.id;
+}
+
+/** Wakes the overdue waiter of one bucket that has been ready longest: at an overdue turn it is first, whatever its level. */
+function* wakeOldest(tx: Tx, key: string, bucket: number, awake: readonly ReadyJob[]): Op<void> {
+	const line = onLock(key, "exclusive");
+	for (let tried = 0; tried < SOME; tried++) {
+		const job = yield* oldestOverdue(tx, line, bucket);
+		if (!job || awake.some((up) => isOlder(up, tx.headOf(job))) || !(yield* canTake(tx, job, key))) return;
+		yield* reevaluate(tx, job);
+		if (job.parked_on === READY || job.parked_on === line) return;
+		if (isOverdue(tx, job)) yield* reserve(tx, job);
+	}
 }
 
 /** Wakes the waiters that want the key in shared mode. Returns false when there are more than fit into one transaction. */
@@ -254,4 +273,34 @@ function* bestWaiter(tx: Tx, line: Parked, bucket: number): Op<Job | undefined> 
 		below = { rank: head.rank, level: head.level };
 	}
 	return best && (yield* tx.find(best.id));
+}
+
+const isOlder = (a: ReadyJob, b: ReadyJob): boolean => (a.ready_at !== b.ready_at ? a.ready_at < b.ready_at : a.id < b.id);
+
+/** The overdue waiter of this bucket that has been ready longest. */
+function* oldestOverdue(tx: Tx, line: Parked, bucket: number): Op<Job | undefined> {
+	let oldest: Job | undefined;
+	const waiters = yield* eldersIn(tx, line, bucket);
+	for (const { id, age_at } of waiters.sort((a, b) => a.age_at - b.age_at || a.id - b.id)) {
+		// A job is not ready before its age begins, so neither this waiter nor those after it are older or overdue.
+		if (age_at >= (oldest?.ready_at ?? Number.POSITIVE_INFINITY) || age_at > tx.now - tx.config.order.overdue_after_ms) break;
+		const job = yield* tx.find(id);
+		if (job && isOverdue(tx, job) && (!oldest || isOlder(tx.headOf(job), tx.headOf(oldest)))) oldest = job;
+	}
+	return oldest;
+}
+
+/** The waiters of this bucket; of a level with many only the first ones, whose age began first. */
+function* eldersIn(tx: Tx, line: Parked, bucket: number): Op<ReadyJob[]> {
+	const known = tx.lockWaiters.all(line, bucket);
+	if (known) return known;
+	const found: ReadyJob[] = [];
+	for (let reads = 0; reads < ELDER_READS; reads++) {
+		const last = found[found.length - 1];
+		const below = last && { rank: last.rank, level: last.level };
+		const rows = yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: ELDERS });
+		found.push(...rows);
+		if (rows.length < ELDERS) break;
+	}
+	return found;
 }
