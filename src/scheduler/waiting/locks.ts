@@ -62,7 +62,23 @@ export function* releaseLocks(tx: Tx, job: Job): Op<void> {
 		if (tx.memory.recall("lock", key) === job.id) tx.memory.remember("lock", key, null);
 		else tx.put("lock", key, holders.length > 0 ? { holders } : null);
 	}
-	for (const { key } of job.locks ?? []) if (!isUnawaited(tx, key)) tx.work.wake(key);
+	for (const { key } of job.locks ?? []) {
+		if (isUnawaited(tx, key)) continue;
+		tx.work.wake(key);
+		// Jobs that share the key still hold it. The earlier tries of an overdue waiter to reserve it may have been in vain because no slot was free.
+		const isShared = (yield* holdersOf(tx, key)).length > 0;
+		if (isShared && !reservationOf(tx, key)) tx.work.passOn(key, yield* overdueWaiters(tx, key));
+	}
+}
+
+/** The overdue exclusive waiter of each bucket that has been ready longest; of them the oldest first. */
+function* overdueWaiters(tx: Tx, key: string): Op<number[]> {
+	const found: ReadyJob[] = [];
+	for (const bucket of yield* waitingBuckets(tx, key, "exclusive")) {
+		const job = yield* oldestOverdue(tx, onLock(key, "exclusive"), bucket);
+		if (job) found.push(tx.headOf(job));
+	}
+	return found.sort((a, b) => (isOlder(a, b) ? -1 : 1)).map(({ id }) => id);
 }
 
 function* holdersOf(tx: Tx, key: string): Op<Holders> {
@@ -172,10 +188,9 @@ function* wakeExclusive(tx: Tx, key: string): Op<void> {
 		const job = tx.peek(id);
 		if (job?.parked_on === READY && modeOf(job, key) === "exclusive") awake.get(job.bucket)?.push(tx.headOf(job));
 	}
-	const { overdue_share, overdue_after_ms } = tx.config.order;
 	for (const [bucket, up] of awake) {
 		yield* wakeFirsts(tx, key, bucket, up);
-		if (overdue_share > 0 && overdue_after_ms > 0) yield* wakeOldest(tx, key, bucket, up);
+		if (tx.config.order.overdue_share > 0) yield* wakeOldest(tx, key, bucket, up);
 	}
 }
 
@@ -280,10 +295,11 @@ const isOlder = (a: ReadyJob, b: ReadyJob): boolean => (a.ready_at !== b.ready_a
 /** The overdue waiter of this bucket that has been ready longest. */
 function* oldestOverdue(tx: Tx, line: Parked, bucket: number): Op<Job | undefined> {
 	let oldest: Job | undefined;
-	const waiters = yield* eldersIn(tx, line, bucket);
+	const after = tx.config.order.overdue_after_ms;
+	const waiters = after > 0 ? yield* eldersIn(tx, line, bucket) : [];
 	for (const { id, age_at } of waiters.sort((a, b) => a.age_at - b.age_at || a.id - b.id)) {
 		// A job is not ready before its age begins, so neither this waiter nor those after it are older or overdue.
-		if (age_at >= (oldest?.ready_at ?? Number.POSITIVE_INFINITY) || age_at > tx.now - tx.config.order.overdue_after_ms) break;
+		if (age_at >= (oldest?.ready_at ?? Number.POSITIVE_INFINITY) || age_at > tx.now - after) break;
 		const job = yield* tx.find(id);
 		if (job && isOverdue(tx, job) && (!oldest || isOlder(tx.headOf(job), tx.headOf(oldest)))) oldest = job;
 	}

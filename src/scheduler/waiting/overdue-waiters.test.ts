@@ -62,3 +62,22 @@ describe("at an overdue turn the lock goes to the job that has waited longest", 
 		expect(await stand.start()).toEqual([oldest]);
 	});
 });
+
+test("a job that needs a lock alone is not passed for ever by jobs that share it, though each slot that comes free is taken at once", async () => {
+	const stand = await openStand({ config: { max_concurrent: 2, order } });
+	const share = () => stand.add({ priority: 9, locks: ["db:shared"] });
+	const running = [await share(), await share()];
+	await stand.start();
+	const alone = await stand.add({ locks: ["db"] });
+	const started: number[] = [];
+	for (let n = 0; n < 10 && !started.includes(alone); n++) {
+		await share();
+		await stand.wait(MINUTE / 2);
+		const [first] = running.splice(0, 1);
+		if (first === undefined) break;
+		const [, more] = await Promise.all([stand.succeed(first), stand.start()]);
+		running.push(...more);
+		started.push(...more);
+	}
+	expect(started.slice(-1)).toEqual([alone]);
+});

@@ -2,7 +2,7 @@
 // that handles an item does the same. No rule calls another one: the loop in drain.ts takes item by item until the list is empty.
 //
 //   item         what is done                                            enqueued when                                             may enqueue
-//   pass_on      reserves a lock for the next overdue waiter             its reservation ended                                     evict
+//   pass_on      reserves a lock for the next overdue waiter             its reservation ended, or a run that shared it            evict
 //   evict        parks the ready jobs that can no longer take a lock     a job took or reserved it                                 evict, *
 //   wake         makes the waiters ready that could take a lock now      it was released, a ready job that wanted it left, or      evict, *
 //                                                                        its reservation or the order of its waiters changed
