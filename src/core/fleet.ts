@@ -22,6 +22,9 @@ export function hostState(host: HostRecord, now: number): HostState {
 	return host.drain ? "draining" : "live";
 }
 
+/** What the guard or a watcher writes into `lease` in a run's folder before it ends the run. The next daemon only checks whether the file is there. */
+export const LEASE_NOTE = "1 ended: the lease of its host could not be renewed";
+
 /** How often a host renews its lease. Several heartbeats may get lost before anything happens. */
 export const beatMs = (staleAfterMs: number): number => Math.min(30_000, Math.floor(staleAfterMs / 6));
 

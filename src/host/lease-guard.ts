@@ -10,6 +10,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { uptime } from "node:os";
+import { LEASE_NOTE } from "../core/fleet.ts";
 import { hasProc, procTable } from "./processes/proc.ts";
 import { findPrograms } from "./processes/programs.ts";
 import { psTable } from "./processes/ps.ts";
@@ -42,9 +43,7 @@ function note(mark: string): void {
 	if (noted.has(mark)) return;
 	noted.add(mark);
 	try {
-		writeFileSync(`${runs}/${mark.slice(prefix.length).replace(".", "/")}/lease`, "1 ended: the lease of its host could not be renewed\n", {
-			mode: 0o600,
-		});
+		writeFileSync(`${runs}/${mark.slice(prefix.length).replace(".", "/")}/lease`, `${LEASE_NOTE}\n`, { mode: 0o600 });
 	} catch {
 		// A full disk must not keep the run alive.
 	}

@@ -1,11 +1,12 @@
 // Several daemons, each with a home of its own, on one store: who gets what, what a dead or paused one loses, and that no attempt runs beside the next.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemons/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
+import { findProcesses, watchersOf } from "../make/processes.ts";
 
 const QUICK = "poll_interval: 100ms\nretry: {max: 3, base_ms: 10, on: [lost]}\nstop: {grace_int: 100ms, grace_term: 300ms}\n";
 
@@ -40,6 +41,16 @@ const isAlive = (pid: number): boolean => {
 		return false;
 	}
 };
+
+const guardsOf = (home: TestHome): number[] =>
+	findProcesses((words) => words.some((word) => word.endsWith("/lease-guard.js")) && words.includes(join(home.path, "lease")));
+/** Kills the daemon and its guard. The daemon first: it would start another guard. */
+async function killWithGuard({ home, child }: Started): Promise<void> {
+	const guards = guardsOf(home);
+	expect(guards.length).toBe(1);
+	await home.kill(child);
+	for (const pid of guards) process.kill(pid, "SIGKILL");
+}
 
 /** Its first attempt never ends by itself; each later one says whether the first was still alive when it began. */
 const PROOF = `if [ ! -e "$1" ]; then echo $$ >"$1.new"; mv "$1.new" "$1"; sleep 600 & wait; fi
@@ -161,27 +172,34 @@ describe("two daemons on one store", () => {
 		expect(existsSync(join(a.home.path, "lease"))).toBe(false);
 	});
 
-	test("killed and started again within its lease, a host keeps its runs", async () => {
-		const fleet = makeFleet("9s");
-		const [a, b] = [await fleet.up("a"), await fleet.up("b")];
-		const file = join(fleet.folder, "go-on");
-		const job = await add(a.client, ["sh", "-c", `echo $$ >${file}.pid; until [ -e ${file} ]; do sleep 0.02; done`], {
-			host_labels: ["on-a"],
-		});
-		await until(() => existsSync(`${file}.pid`));
-		await a.home.kill(a.child);
-		const again = await fleet.up("a", "", a.home);
-		// Longer than the lease that the killed one had: this one renews it.
-		const [before] = (await b.client.call("host.list", {})).hosts;
-		await until(async () => {
-			const [now] = (await b.client.call("host.list", {})).hosts;
-			return Date.parse(now?.heartbeat_at ?? "") > Date.parse(before?.lease_until ?? "");
-		});
-		expect((await show(b.client, job)).status).toBe("running");
-		expect((await again.client.call("host.show", { name: "a" })).jobs.map(({ id }) => id)).toEqual([job]);
-		writeFileSync(file, "");
-		expect(await ended(b.client, job)).toMatchObject({ status: "succeeded", attempt: 1 });
-	}, 30_000);
+	test.each(["alone", "with its guard"])(
+		"killed %s and started again within its lease, a host keeps its runs",
+		async (how) => {
+			const fleet = makeFleet("9s");
+			const [a, b] = [await fleet.up("a"), await fleet.up("b")];
+			const file = join(fleet.folder, "go-on");
+			const job = await add(a.client, ["sh", "-c", `echo $$ >${file}.pid; until [ -e ${file} ]; do sleep 0.02; done`], {
+				host_labels: ["on-a"],
+			});
+			await until(() => existsSync(`${file}.pid`));
+			await (how === "alone" ? a.home.kill(a.child) : killWithGuard(a));
+			const again = await fleet.up("a", "", a.home);
+			// Longer than the lease that the killed one had: this one renews it.
+			const [before] = (await b.client.call("host.list", {})).hosts;
+			await until(async () => {
+				const [now] = (await b.client.call("host.list", {})).hosts;
+				return Date.parse(now?.heartbeat_at ?? "") > Date.parse(before?.lease_until ?? "");
+			});
+			expect((await show(b.client, job)).status).toBe("running");
+			expect((await again.client.call("host.show", { name: "a" })).jobs.map(({ id }) => id)).toEqual([job]);
+			writeFileSync(file, "");
+			expect(await ended(b.client, job)).toMatchObject({ status: "succeeded", attempt: 1 });
+			// The watcher of the first daemon's shim goes, too.
+			await again.client.call("scheduler.down", {});
+			await until(() => watchersOf(a.home.path).length === 0);
+		},
+		30_000,
+	);
 
 	test("paused beyond its lease: its runs end before others have them, and what it says afterwards does not count", async () => {
 		const fleet = makeFleet();
@@ -221,6 +239,45 @@ describe("two daemons on one store", () => {
 		expect(a.home.leftovers()).toEqual([]);
 	}, 30_000);
 
+	test("killed with its guard: the watchers beside its shims end its runs, then others have them", async () => {
+		const fleet = makeFleet("6s");
+		const [a, b] = [await fleet.up("a"), await fleet.up("b")];
+		const proof = join(fleet.folder, "proof");
+		await b.client.call("host.drain", { name: "b" });
+		const job = await add(a.client, ["sh", "-c", PROOF, "sh", proof]);
+		// Its child has left the session and ignores the first signal; the program and its shim do not wait for it.
+		const deaf = await add(a.client, ["sh", "-c", `setsid sh -c 'trap "" TERM; while :; do sleep 0.1; done' & wait`], {
+			host_labels: ["on-a"],
+		});
+		const first = await until(() => (existsSync(proof) ? Number(readFileSync(proof, "utf8")) : 0));
+		await reaches(a.client, deaf, "running");
+		await b.client.call("host.undrain", { name: "b" });
+		await killWithGuard(a);
+		await until(() => !isAlive(first));
+		expect(await stateOf(b.client, "a")).toBe("live");
+		expect((await show(b.client, job)).status).toBe("running");
+
+		expect(await ended(b.client, job)).toMatchObject({ status: "succeeded", attempt: 2, last_run: { host: "b" } });
+		expect(readFileSync(`${proof}.later`, "utf8")).toBe("alone\n");
+		expect(a.home.leftovers()).toEqual([]);
+		await until(() => watchersOf(a.home.path).length === 0);
+	}, 30_000);
+
+	test("moved away from its daemon: its runs end when the lease does, and the next daemon finds them lost, not failed", async () => {
+		const fleet = makeFleet("6s");
+		const a = await fleet.up("a");
+		const proof = join(fleet.folder, "proof");
+		const job = await add(a.client, ["sh", "-c", PROOF, "sh", proof]);
+		const first = await until(() => (existsSync(proof) ? Number(readFileSync(proof, "utf8")) : 0));
+		const moved = new TestHome(`${a.home.path}-moved`);
+		renameSync(a.home.path, moved.path);
+		await until(() => !isAlive(first));
+		const again = await fleet.up("a", "", moved);
+		expect(await ended(again.client, job)).toMatchObject({ status: "succeeded", attempt: 2 });
+		const { events } = await again.client.call("job.history", { id: job });
+		expect(events.find(({ kind }) => kind === "requeued")?.data).toMatchObject({ exit_kind: "lost" });
+	}, 30_000);
+
 	test("a host alone that was paused finds its runs lost, not failed", async () => {
 		const fleet = makeFleet();
 		const a = await fleet.up("a");
@@ -246,10 +303,12 @@ describe("two daemons on one store", () => {
 	});
 });
 
-test("a home with a store of its own has no lease and no guard", async () => {
+test("a home with a store of its own has no lease, no guard and no watchers", async () => {
 	const home = new TestHome();
 	home.make("stale_after: 1s\n");
 	const { client } = await home.up();
 	expect((await client.call("host.list", {})).hosts).toMatchObject([{ name: "local", lease_until: null }]);
 	expect(existsSync(join(home.path, "lease"))).toBe(false);
+	await reaches(client, await add(client, ["sleep", "600"]), "running");
+	expect([...guardsOf(home), ...watchersOf(home.path)]).toEqual([]);
 });

@@ -8,6 +8,7 @@ import type { Scheduler } from "../../contracts/scheduler.ts";
 import { codeOf, messageOf } from "../../core/errors.ts";
 import { beatMs, marginMs } from "../../core/fleet.ts";
 import { type Guard, openGuard } from "../../host/guard.ts";
+import type { LeaseFile } from "../../host/processes/lease-watcher.ts";
 import type { Home } from "../service/home.ts";
 import { packageFolder } from "../version.ts";
 
@@ -39,11 +40,12 @@ export type LeaseKeeper = {
 	stop(): void;
 };
 
+export const leaseFileOf = (home: Pick<Home, "path" | "tag">): LeaseFile => ({ file: join(home.path, "lease"), prefix: `${home.tag}-` });
+
 export const guardOf = (home: Pick<Home, "path" | "tag" | "runs">, log: Log): Guard =>
 	openGuard({
 		program: join(packageFolder(), "dist", "lease-guard.js"),
-		file: join(home.path, "lease"),
-		prefix: `${home.tag}-`,
+		...leaseFileOf(home),
 		runs: home.runs,
 		died: () => log.warn("the guard of this host's lease has died; it is started again"),
 	});

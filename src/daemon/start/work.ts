@@ -11,6 +11,7 @@ import { watchPaths } from "../../host/watch-paths.ts";
 import { createWork } from "../../workspaces/index.ts";
 import { waitForOrphans } from "../../workspaces/orphans.ts";
 import { chaosStep } from "../chaos.ts";
+import { leaseFileOf } from "../fleet/lease.ts";
 import { openIntake } from "../intake.ts";
 import { writeMissingBases } from "../repos/base.ts";
 import { createFacts, createRepoFolders, pick } from "../repos/environment.ts";
@@ -55,7 +56,7 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 	undo.push(() => triggers.stop());
 	followConfig(base, stage, queue, { intake, triggers });
 
-	const processes = await openProcesses({ home: home.path });
+	const processes = await openProcesses({ home: home.path, ...(stage.store.shared ? { lease: leaseFileOf(home) } : {}) });
 	undo.push(() => processes.close());
 	const step = chaosStep(env.SLUICE_CHAOS_STEP);
 	await waitForOrphans({ processes, host: localHost, log, homeTag: home.tag });

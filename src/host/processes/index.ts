@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { Processes } from "../../contracts/processes.ts";
 import { openFifo } from "./fifo.ts";
+import { type LeaseFile, startWatcher } from "./lease-watcher.ts";
 import { hasProc, procTable } from "./proc.ts";
 import { findPrograms } from "./programs.ts";
 import { psTable } from "./ps.ts";
@@ -13,15 +14,20 @@ import { type Being, forbidRun, recordFailure, sight, signalOne, signalRun, star
 /** Tolerance for the kernel's clock ticks, which are coarse. */
 const NEAR_MS = 100;
 
-/** `home`: an absolute folder that only this user can access. The FIFO `exits` is in it and stays for the next daemon. */
-export async function openProcesses(options: { home: string }): Promise<Processes> {
+/**
+ * `home`: an absolute folder that only this user can access. The FIFO `exits` is in it and stays for the next daemon. `lease`: for a host with a lease, whose
+ * shims have watchers.
+ */
+export async function openProcesses(options: { home: string; lease?: LeaseFile }): Promise<Processes> {
 	const programs = findPrograms();
 	const table = hasProc() ? procTable() : psTable(programs.ps ?? "/bin/ps");
 	const path = join(options.home, "exits");
 	let listener: (run: string) => void = () => {};
 	const shims = openShims({
 		programs,
-		prelude: prelude(programs, { boot: table.boot, fifo: path, self: table.self }),
+		prelude:
+			prelude(programs, { boot: table.boot, fifo: path, self: table.self }) +
+			(options.lease ? startWatcher(programs, table.self, options.lease) : ""),
 		look: (dir) => sight(dir, table),
 		giveUp: (dir, why) => recordFailure(dir, table, why),
 		tell: (run) => listener(run),

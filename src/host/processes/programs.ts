@@ -3,7 +3,7 @@
 import { accessSync, constants, realpathSync } from "node:fs";
 import { basename } from "node:path";
 
-const FOLDERS = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
+export const FOLDERS = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
 
 export type Programs = ReturnType<typeof findPrograms>;
 

@@ -6,6 +6,9 @@ import { HIGHEST, type ProcessTable } from "./proc.ts";
 
 const ENV = { LC_ALL: "C", TZ: "UTC" };
 const MAC = process.platform === "darwin";
+/** Arguments that print processes with their environments: `E` on macOS, `e` elsewhere. */
+const WITH_ENVIRONMENT = MAC ? "-Eww" : "eww";
+export const ALL_WITH_ENVIRONMENT = [WITH_ENVIRONMENT, MAC ? "-ax" : "ax"];
 
 export function psTable(ps: string): ProcessTable {
 	const ask = (...args: string[]) => {
@@ -21,8 +24,7 @@ export function psTable(ps: string): ProcessTable {
 		new Promise<string>((resolve) => {
 			execFile(ps, args, { env: ENV, encoding: "latin1", maxBuffer: 1 << 28 }, (_error, stdout) => resolve(stdout));
 		});
-	/** Arguments that print a process with its environment: `E` on macOS, `e` elsewhere. */
-	const lineArgs = (...which: string[]) => [...(MAC ? ["-Eww"] : ["eww"]), ...which, "-o", "pid=,uid=,stat=,command="];
+	const lineArgs = (...which: string[]) => [...which, "-o", "pid=,uid=,stat=,command="];
 	const lines = (...which: string[]) => ask(...lineArgs(...which)).split("\n");
 	const markIn = (line: string): { pid: number; mark: string } | null => {
 		const [, pid, uid, stat, mark] = /^ *(\d+) +(\d+) +(\S+) .* SLUICE_MARK=(\S+)/.exec(line) ?? [];
@@ -42,13 +44,13 @@ export function psTable(ps: string): ProcessTable {
 		},
 		carriers(wanted) {
 			const found = new Map<string, number[]>();
-			for (const line of lines(...(MAC ? ["-ax"] : ["ax"]))) {
+			for (const line of lines(...ALL_WITH_ENVIRONMENT)) {
 				const one = markIn(line);
 				if (one && one.pid !== process.pid && wanted(one.mark)) found.set(one.mark, [...(found.get(one.mark) ?? []), one.pid]);
 			}
 			return found;
 		},
-		carries: (pid, mark) => pid !== process.pid && lines("-p", String(pid)).some((line) => markIn(line)?.mark === mark),
+		carries: (pid, mark) => pid !== process.pid && lines(WITH_ENVIRONMENT, "-p", String(pid)).some((line) => markIn(line)?.mark === mark),
 		// The shell's job control makes every program a group leader.
 		leads: () => true,
 		childOf(shim) {
@@ -70,7 +72,7 @@ export function psTable(ps: string): ProcessTable {
 			const isBelow = (at: number) => at > 0 && at !== process.pid && parents.has(at);
 			for (let at = pid; isBelow(at) && pids.length < HIGHEST; at = parents.get(at) ?? 0) pids.push(at);
 			if (pids.length === 0) return [];
-			const marked = (await askSoon(...lineArgs("-p", pids.join(",")))).split("\n").map(markIn);
+			const marked = (await askSoon(...lineArgs(WITH_ENVIRONMENT, "-p", pids.join(",")))).split("\n").map(markIn);
 			const marks = new Map(marked.flatMap((one) => (one ? [[one.pid, one.mark]] : [])));
 			return pids.map((one) => ({ pid: one, mark: marks.get(one) ?? null }));
 		},

@@ -107,7 +107,7 @@ export function launchText(shimText: string, programs: Programs, delimiter: stri
 	return `${programs.setsid} -f ${programs.sh} <<'${delimiter}'\n${shimText}exit\n${delimiter}\n`;
 }
 
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Names that have a meaning for the shell, or that it cannot hold, are set by env(1). */
 const SPECIAL =

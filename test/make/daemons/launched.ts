@@ -26,10 +26,11 @@ export type Launched = {
 	read(run: string, file: string): string;
 };
 
-export async function makeLaunched(options: { home?: string; tag?: string } = {}): Promise<Launched> {
+/** `leased`: its shims have watchers, which read the file `lease` in the home. */
+export async function makeLaunched(options: { home?: string; tag?: string; leased?: boolean } = {}): Promise<Launched> {
 	const home = options.home ?? makeFolder();
 	const tag = options.tag ?? `test${randomBytes(6).toString("hex")}`;
-	const processes = await openProcesses({ home });
+	const processes = await openProcesses({ home, ...(options.leased ? { lease: { file: join(home, "lease"), prefix: `${tag}-` } } : {}) });
 	const news: string[] = [];
 	const launched = new Set<string>();
 	processes.onNews((one) => news.push(one));
