@@ -1,6 +1,6 @@
 // Every live process that belongs to a home, found by what it carries in its environment: an opinion independent of the supervisor's own sweep.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export type Stray = { pid: number; command: string };
 
@@ -16,7 +16,9 @@ export function strays(home: string): Stray[] {
 				!environment.some((one) => one.startsWith("SLUICE_MARK=") && one.includes(home))
 			) {
 				const command = readFileSync(`/proc/${pid}/cmdline`, "latin1");
-				if (!command.includes(`${home}/`)) continue;
+				// The watchers beside shims name their home nowhere else.
+				const watches = command.includes("lease-watcher") && readlinkSync(`/proc/${pid}/cwd`) === home;
+				if (!watches && !command.includes(`${home}/`)) continue;
 			}
 			const state = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.[0];
 			if (state !== "Z") found.push({ pid, command: readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ").trim() });

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FleetHost } from "./host.ts";
 import type { Harm } from "./replay.ts";
+import { LONG_COMMAND } from "./work.ts";
 
 export type Lease = { staleMs: number; graceMs: number };
 
@@ -10,6 +11,8 @@ export type Lease = { staleMs: number; graceMs: number };
 export const DISTURBANCES = [
 	"kill",
 	"kill-long",
+	"kill-guard",
+	"kill-guard-long",
 	"die",
 	"die-long",
 	"stop",
@@ -41,19 +44,35 @@ function lengthOf(what: Disturbance, chance: number, { staleMs, graceMs }: Lease
 	return what === "slow" ? 1000 + chance * 2000 : chance ** 2 * (staleMs / 3);
 }
 
-/** What is done to a host that has nothing to do shows little. */
-async function busy(host: FleetHost): Promise<void> {
-	for (let tries = 0; tries < 50 && host.runProcesses().length === 0; tries++) await sleep(100);
+/**
+ * The first of these hosts that is busy, because what is done to an idle host shows little. Only a run that would outlive the lease shows whether a watcher ends
+ * it.
+ */
+export async function chooseHost(hosts: readonly FleetHost[], what: Disturbance): Promise<FleetHost> {
+	const wanted = what === "kill-guard-long" ? LONG_COMMAND : /./;
+	const isBusy = (host: FleetHost) => host.runProcesses().some(({ command }) => wanted.test(command));
+	for (let tries = 0; tries < 100; tries++) {
+		const found = hosts.find(isBusy);
+		if (found) return found;
+		await sleep(100);
+	}
+	return hosts[0] as FleetHost;
 }
 
 export async function disturb(host: FleetHost, { what, ms }: Plan, harms: Harm[]): Promise<void> {
-	await busy(host);
 	const harm: Harm = { host: host.name, what, from: Date.now(), to: Number.POSITIVE_INFINITY, kills: false };
 	harms.push(harm);
 	switch (what) {
 		case "kill":
 		case "kill-long":
 			await host.killDaemon();
+			await sleep(ms);
+			host.up();
+			break;
+		case "kill-guard":
+		case "kill-guard-long":
+			await host.killDaemon();
+			host.killGuard();
 			await sleep(ms);
 			host.up();
 			break;

@@ -99,6 +99,11 @@ export class FleetHost {
 		if (this.daemon && !isGone(this.daemon)) await kill(this.daemon);
 	}
 
+	/** After the daemon, which would start another. The watchers beside the shims are left to end the runs. */
+	killGuard(): void {
+		for (const { pid, command } of this.processes()) if (command.includes("lease-guard.js")) send(pid, "SIGKILL");
+	}
+
 	/** The daemon and everything that it ever started and that still lives. */
 	processes = (): Stray[] => family(this.home);
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Server, startServer } from "../../test/make/stores/postgres-server.ts";
 import { randomOf } from "../work.ts";
 import { Database } from "./database.ts";
-import { type Disturbance, disturb, drawPlans } from "./disturbances.ts";
+import { chooseHost, type Disturbance, disturb, drawPlans } from "./disturbances.ts";
 import { FleetHost } from "./host.ts";
 import { PROGRAM } from "./program.ts";
 import { judgeLines, judgeViolations, readLines } from "./proofs.ts";
@@ -139,10 +139,11 @@ async function disturbAll({ random, hosts, whole, harms, staleMs, only, progress
 	const open = new Set<Promise<void>>();
 	for (const plan of plans) {
 		if (only === undefined && (await progress()) > 0.9) break;
-		const host = hosts
-			.slice(plan.host)
-			.concat(hosts)
-			.find((one) => whole.has(one)) as FleetHost;
+		const order = [...hosts.slice(plan.host), ...hosts.slice(0, plan.host)];
+		const host = await chooseHost(
+			order.filter((one) => whole.has(one)),
+			plan.what,
+		);
 		whole.delete(host);
 		say(`  ${host.name}: ${plan.what} for ${Math.round(plan.ms)} ms`);
 		const done = disturb(host, plan, harms).then(() => {

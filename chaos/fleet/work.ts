@@ -17,6 +17,10 @@ export type Piece = {
 };
 
 const LANES = { default: null, tests: 5, builds: 3 } as const;
+/** Longer than a lease, its grace and what is done to a host meanwhile. */
+const LONG_MS = 18_000;
+/** The command of a piece that lasts so long, as a list of processes shows it. */
+export const LONG_COMMAND = /\/proof\.sh \S+ l\d+ /;
 export const CAPS = { all: 10, host: 4, lanes: LANES };
 
 export function drawWork(random: () => number, count: number): Piece[] {
@@ -44,19 +48,19 @@ export function drawWork(random: () => number, count: number): Piece[] {
 		// A key that is shared by many must sometimes be wanted alone.
 		if (last.exclusive === null && some(0.02)) last.exclusive = last.shared === "s0" ? "s1" : "s0";
 	}
-	for (let n = 0; n < Math.ceil(count / 150); n++)
+	const insert = (piece: Pick<Piece, "name" | "ms" | "cancel">) =>
 		pieces.splice(pick(pieces.length), 0, {
-			name: `c${n}`,
+			...piece,
 			fails: 0,
 			retries: 6,
 			lane: "default",
 			exclusive: null,
 			shared: some(0.5) ? "s0" : null,
 			after: [],
-			ms: 3_600_000,
 			deaf: some(0.3),
-			cancel: true,
 		});
+	for (let n = 0; n < Math.ceil(count / 150); n++) insert({ name: `c${n}`, ms: 3_600_000, cancel: true });
+	for (let n = 0; n < Math.ceil(count / 100); n++) insert({ name: `l${n}`, ms: LONG_MS, cancel: false });
 	return pieces;
 }
 

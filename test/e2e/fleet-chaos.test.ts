@@ -15,12 +15,12 @@ test("nothing is lost, doubled or left behind, no cap or key exceeded, and what 
 			seed,
 			jobs: 120,
 			staleMs: 8000,
-			only: ["kill", "stop-long", "die", "cut"],
+			only: ["kill", "stop-long", "kill-guard-long", "die", "cut"],
 			restarts: 1,
 			daemon: [SLUICE, "up", "--port", "0"],
 		});
 		expect(faults).toEqual([]);
-		expect(harms.length).toBe(5);
+		expect(harms.length).toBe(6);
 		if ((figures.hosts_lost ?? 0) > 0 && (figures.refused ?? 0) > 0) return;
 	}
 	expect.unreachable("no host was lost with a run in three rounds");
