@@ -20,7 +20,7 @@ import { isOverdue, reserveAll } from "./reservations.ts";
 const PIECE = 200;
 /** Maximum number of jobs that one transaction re-evaluates for continuations. */
 const MOST_JOBS = 8 * PIECE;
-/** The read of a piece costs about as much as so many jobs. */
+/** What a piece for a fact counts at least, in jobs, because each piece is a read. An estimate: only that it is small against MOST_JOBS matters. */
 const READ_COST = 20;
 
 /** Runs the next pieces of the open continuations, and of the continuations that these create. Returns whether any is left. */
