@@ -35,15 +35,17 @@ async function diffOf(
 	context: WorkspaceContext,
 	{ job, attempt, look }: { job: number; attempt: number; look: number },
 ): Promise<{ patch: string; from: "worktree" | "run" } | null> {
-	const record = recordOf(context, job);
-	const path = record && worktreeOf(context, record.repo, job);
-	if (record && path && record.state === "ready" && context.disk.size(`${path}/.git`) !== null) {
-		const into = `${path}.diff-${look}`;
+	const found = readyWorktree(context, job);
+	if (found !== null) {
+		const into = `${found.path}.diff-${look}`;
 		try {
-			await patchOf(context, { path, from: record.base_commit, index: `${into}-index`, into, untouched: false }).catch((error) => {
-				throw noDiff(job, messageOf(error));
-			});
-			return { patch: readPatch(context, into) ?? "", from: "worktree" };
+			const fault = await patchOf(context, { ...found, index: `${into}-index`, into, untouched: false }).then(() => null, messageOf);
+			// A removal may have begun meanwhile. It cleans the worktree, so git has failed on a file that went, or has seen a part of the work; the run's folder
+			// has all of it.
+			if (readyWorktree(context, job) !== null) {
+				if (fault !== null) throw noDiff(job, fault);
+				return { patch: readPatch(context, into) ?? "", from: "worktree" };
+			}
 		} finally {
 			context.disk.remove(into);
 		}
@@ -56,6 +58,14 @@ async function diffOf(
 		if (why !== null) throw noDiff(job, why);
 	}
 	return null;
+}
+
+/** A job's worktree and the commit it began from; null when there is none, or it is being made or removed. */
+function readyWorktree(context: WorkspaceContext, job: number): { path: string; from: string } | null {
+	const record = recordOf(context, job);
+	if (record?.state !== "ready") return null;
+	const path = worktreeOf(context, record.repo, job);
+	return context.disk.size(`${path}/.git`) === null ? null : { path, from: record.base_commit };
 }
 
 const noDiff = (job: number, why: string): SluiceError =>
