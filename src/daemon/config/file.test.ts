@@ -189,6 +189,8 @@ describe("set", () => {
 		file.write("# one\nport: none\n");
 		expect(await said("max_concurrent", "8")).toBe('config.yml:2:1: port: must be a whole number, not "none"');
 		expect(await said("max_concurrent", "eight")).toMatch(/^(?:max_concurrent|config\.yml:2:1: port): must be/);
+		// The same words about the same key: the value that the caller gave is meant, not that of the file.
+		expect(await said("port", "none")).toBe('port: must be a whole number, not "none"');
 	});
 
 	test("an invalid file is fixed by hand, not by set", async () => {

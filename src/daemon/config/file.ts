@@ -24,8 +24,10 @@ import {
 	isUnder,
 	KEYS,
 	type Layer,
+	LayerError,
 	type Origin,
 	origins,
+	spellingIn,
 	stepsOf,
 } from "./layers.ts";
 import { mistakesIn } from "./mistakes.ts";
@@ -53,7 +55,7 @@ type State = { text: string | null; layers: Layer[]; now: Effective };
 
 function layersOf({ env, flags, remembered }: Pick<ConfigSources, "env" | "flags" | "remembered">, file: ConfigText): Layer[] {
 	const named = (all: Record<string, ConfigValues> = {}) => Object.entries(all).map(([flag, given]) => ({ place: () => flag, given }));
-	const own = { place: (field: string) => `config.yml${file.position(field)}`, given: file.given };
+	const own = { place: (field: string) => `config.yml${file.position(field)}`, lineOf: file.lineOf, given: file.given };
 	return [...named(remembered), own, ...environmentLayers(env ?? {}, parseValue), ...named(flags)];
 }
 
@@ -116,7 +118,7 @@ export function openConfigFile(sources: ConfigSources) {
 			checkStep(key, value);
 			const before = readText(path);
 			const text = readConfigText(before ?? "").with(key, value);
-			const next = refusingKey(before, text, stateOf);
+			const next = refusingKey(key, { before, text }, stateOf);
 			const kept = state;
 			await take(next);
 			try {
@@ -178,20 +180,22 @@ function checkKey(key: string): void {
 }
 
 /**
- * The text that `set` would write is not on disk, so a line number would mislead: the error names the key instead. If the same mistake was in the file
- * before, it is reported with its line.
+ * The text that `set` would write is not on disk, so a line number would mislead: the error names the key instead. If the mistake is at another key and was
+ * in the file before, it is reported with its line.
  */
-function refusingKey(before: string | null, text: string, stateOf: (text: string | null) => State): State {
+function refusingKey(key: string, file: { before: string | null; text: string }, stateOf: (text: string | null) => State): State {
 	try {
-		return stateOf(text);
+		return stateOf(file.text);
 	} catch (error) {
-		if (!(error instanceof SluiceError) || !(error.cause instanceof SluiceError) || !error.message.startsWith("config.yml")) throw error;
+		if (!(error instanceof LayerError) || error.layer.lineOf === undefined) throw error;
+		const { code, field = "", mistake } = error;
+		if (spellingIn(field, key) !== undefined) throw mistake;
 		try {
-			stateOf(before);
+			stateOf(file.before);
 		} catch (earlier) {
-			if (earlier instanceof SluiceError && earlier.field === error.field && earlier.message.endsWith(error.cause.message)) throw earlier;
+			if (earlier instanceof LayerError && earlier.field === field && earlier.code === code) throw earlier;
 		}
-		throw error.cause;
+		throw mistake;
 	}
 }
 

@@ -10,8 +10,8 @@ import { shownStore } from "../../core/text/store-address.ts";
 import { HOST, readSettings, SETTINGS, type Settings } from "./settings.ts";
 
 export type ConfigValues = Record<string, unknown>;
-/** `place` precedes an error message and follows a value: `config.yml`, `SLUICE_PORT`, `--port`. */
-export type Layer = { place: (field: string) => string; given: ConfigValues };
+/** `place` precedes an error message and follows a value: `config.yml:3:7`, `SLUICE_PORT`, `--port`. `lineOf`: only of the layer of config.yml. */
+export type Layer = { place: (field: string) => string; lineOf?: (field: string) => number | undefined; given: ConfigValues };
 export type Effective = { preset: PresetName | null; config: Config; settings: Settings };
 export type Origin = { key: string; value: unknown; origin: string };
 
@@ -24,6 +24,19 @@ export const KEYS: readonly string[] = ["preset", ...new Set([...ENGINE, ...OURS
 const NAMED = new Map<string, string[]>();
 for (const [key, { entry }] of [CONFIG, HOST].flatMap((table) => Object.entries<SettingRow>(table)))
 	if (entry) NAMED.set(key, [...(NAMED.get(key) ?? []), ...namesOf(entry)]);
+
+/** A mistake in one layer: the message begins with the layer's place, that of `mistake` does not. */
+export class LayerError extends SluiceError {
+	readonly layer: Layer;
+	readonly mistake: SluiceError;
+
+	constructor(layer: Layer, mistake: SluiceError) {
+		const { code, field, hint, message } = mistake;
+		super(code, `${layer.place(field ?? "")}: ${message}`, { field, hint, cause: mistake });
+		this.layer = layer;
+		this.mistake = mistake;
+	}
+}
 
 /** Merges layers, given from the weakest to the strongest. */
 export function effective(layers: readonly Layer[]): Effective {
@@ -90,14 +103,11 @@ function unknown(key: string): SluiceError {
 	return new SluiceError("unknown_key", `${short}: there is no such key`, { field: short, hint });
 }
 
-/** Puts the place of the layer in front of its errors. */
 function within<T>(layer: Layer, read: () => T): T {
 	try {
 		return check.taking("config", read);
 	} catch (error) {
-		if (!(error instanceof SluiceError)) throw error;
-		const { code, field, hint } = error;
-		throw new SluiceError(code, `${layer.place(field ?? "")}: ${error.message}`, { field, hint, cause: error });
+		throw error instanceof SluiceError ? new LayerError(layer, error) : error;
 	}
 }
 
@@ -175,6 +185,10 @@ export function checkStep(key: string, value: unknown): void {
 
 /** Other spellings of a key: `spawn_delay_ms` and `spawn_delay` are the same. */
 export const spellings = (step: string): string[] => [step, withoutUnit(step) ?? `${step}_ms`, `${step}_bytes`];
+
+/** The spelling of a key with which the path of a field begins; undefined when it does not begin with this key. */
+export const spellingIn = (field: string, key: string): string | undefined =>
+	spellings(key).find((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`));
 
 function isGiven(given: ConfigValues, key: string): boolean {
 	let at: unknown = given;

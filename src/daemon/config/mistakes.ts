@@ -1,26 +1,25 @@
 // Finds all mistakes of a configuration. Reading stops at the first one, so each mistake is noted and removed, and the rest is read again. Pure.
 
 import { SluiceError } from "../../core/errors.ts";
-import { type ConfigValues, effective, type Layer, spellings } from "./layers.ts";
+import { type ConfigValues, effective, type Layer, LayerError, spellingIn } from "./layers.ts";
 
 /** Maximum number of mistakes. Each costs a read of the whole configuration, so fewer are reported for a large file. */
 const MOST = 100;
 const MOST_KEYS_READ = 100_000;
 
-export function mistakesIn(layers: readonly Layer[]): SluiceError[] {
-	const found: SluiceError[] = [];
+export function mistakesIn(layers: readonly Layer[]): LayerError[] {
+	const found: LayerError[] = [];
 	let rest = [...layers];
 	const keys = layers.reduce((sum, { given }) => sum + sizeOf(given), 1);
 	const most = Math.min(MOST, Math.max(3, Math.floor(MOST_KEYS_READ / keys)));
 	while (found.length < most) {
 		const error = firstIn(rest);
 		if (error === null) break;
-		const at = rest.findIndex((layer) => error.message.startsWith(`${layer.place(error.field ?? "")}: `));
-		const layer = rest[at];
-		const known = layer && foreignIn(layer, error.field ?? "");
-		found.push(...(known && known.length > 0 ? known : [error]));
-		const without = layer && taken(layer.given, error.field ?? "");
-		if (!layer || !without) break;
+		const { layer, field = "" } = error;
+		const foreign = foreignIn(layer, field);
+		found.push(...(foreign.length > 0 ? foreign : [error]));
+		const without = taken(layer.given, field);
+		if (!without) break;
 		rest = rest.map((one) => (one === layer ? { ...layer, given: without } : one));
 	}
 	return found.sort((a, b) => lineOf(a) - lineOf(b));
@@ -33,17 +32,14 @@ function sizeOf(given: unknown): number {
 }
 
 /** For sorting by line; mistakes outside the file come last. */
-function lineOf({ message }: SluiceError): number {
-	const line = /^config\.yml:(\d+):/.exec(message)?.[1];
-	return line === undefined ? Number.MAX_SAFE_INTEGER : Number(line);
-}
+const lineOf = ({ layer, field = "" }: LayerError): number => layer.lineOf?.(field) ?? Number.MAX_SAFE_INTEGER;
 
-function firstIn(layers: readonly Layer[]): SluiceError | null {
+function firstIn(layers: readonly Layer[]): LayerError | null {
 	try {
 		effective(layers);
 		return null;
 	} catch (error) {
-		if (error instanceof SluiceError) return error;
+		if (error instanceof LayerError) return error;
 		throw error;
 	}
 }
@@ -66,7 +62,7 @@ function taken(given: ConfigValues, field: string): ConfigValues | null {
 function restOf(key: string, field: string): string | null {
 	// Error messages cut long names.
 	const cut = field.endsWith("…") && key.startsWith(field.slice(0, -1)) ? field : undefined;
-	const name = cut ?? spellings(key).find((one) => field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`));
+	const name = cut ?? spellingIn(field, key);
 	return name === undefined ? null : field.slice(name.length).replace(/^\./, "");
 }
 
@@ -88,7 +84,7 @@ const FOREIGN: Record<string, Record<string, string>> = {
 };
 
 /** One error for each key below, with a hint where the name here is known. */
-function foreignIn(layer: Layer, field: string): SluiceError[] {
+function foreignIn(layer: Layer, field: string): LayerError[] {
 	const names = Object.hasOwn(FOREIGN, field) ? FOREIGN[field] : undefined;
 	const value = layer.given[field];
 	if (names === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return [];
@@ -97,9 +93,7 @@ function foreignIn(layer: Layer, field: string): SluiceError[] {
 		const hint = Object.hasOwn(names, key)
 			? names[key]?.replaceAll("{}", typeof one === "object" ? "…" : String(one).slice(0, 60))
 			: undefined;
-		return new SluiceError("unknown_key", `${layer.place(path)}: ${path}: there is no such key`, {
-			field: path,
-			hint: hint ?? "docs/reference/config.md lists every key",
-		});
+		const mistake = { field: path, hint: hint ?? "docs/reference/config.md lists every key" };
+		return new LayerError(layer, new SluiceError("unknown_key", `${path}: there is no such key`, mistake));
 	});
 }

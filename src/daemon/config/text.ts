@@ -3,7 +3,7 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from "yaml";
 import { assert, messageOf, nth, SluiceError } from "../../core/errors.ts";
 import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../../host/yaml-bounds.ts";
-import { type ConfigValues, spellings, stepsOf } from "./layers.ts";
+import { type ConfigValues, spellingIn, spellings, stepsOf } from "./layers.ts";
 
 export type ConfigText = ReturnType<typeof readConfigText>;
 
@@ -22,10 +22,15 @@ export function readConfigText(text: string, name = "config.yml") {
 	if (root !== null && !isMap(root) && !(isScalar(root) && root.value === null))
 		throw bad(`${name}${at(root.range?.[0])}: must be keys and values, such as "max_concurrent: 8"`);
 	const given = (read(() => document.toJS({ maxAliasCount: 100 }), name) ?? {}) as ConfigValues;
+	const offsetIn = (field: string) => offsetOf(isMap(root) ? root : null, field);
 	return {
 		given,
 		/** `:3:7`, the position of a field; empty when the file does not have it. */
-		position: (field: string) => at(offsetOf(isMap(root) ? root : null, field)),
+		position: (field: string) => at(offsetIn(field)),
+		lineOf(field: string): number | undefined {
+			const offset = offsetIn(field);
+			return offset === undefined ? undefined : lines.linePos(offset).line;
+		},
 		/** The text with one key changed; `undefined` removes the key. */
 		with: (key: string, value: unknown) => edited(document.clone(), key, value),
 	};
@@ -78,19 +83,13 @@ function offsetOf(map: YAMLMap | null, field: string): number | undefined {
 			continue;
 		}
 		if (!isMap(node)) return found;
-		const pair = node.items.find((one) => lengthOf(keyOf(one), rest) > 0);
+		const pair = node.items.find((one) => spellingIn(rest, keyOf(one)) !== undefined);
 		if (!pair) return found;
 		found = (pair.key as Node).range?.[0] ?? found;
-		rest = rest.slice(lengthOf(keyOf(pair), rest)).replace(/^\./, "");
+		rest = rest.slice(spellingIn(rest, keyOf(pair))?.length).replace(/^\./, "");
 		node = pair.value;
 	}
 	return found;
-}
-
-/** Length of the part of the path that this key matches, including a unit; 0 when the path does not begin with it. */
-function lengthOf(key: string, rest: string): number {
-	const whole = spellings(key).find((name) => rest === name || rest.startsWith(`${name}.`) || rest.startsWith(`${name}[`));
-	return whole?.length ?? 0;
 }
 
 const keyOf = (pair: Pair): string => String(isScalar(pair.key) ? pair.key.value : pair.key);
