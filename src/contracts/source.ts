@@ -99,7 +99,10 @@ export interface Source {
 	readonly settings: SourceSettings;
 	/** Reads all items. */
 	scan(): Promise<Scan>;
-	/** Reads one item as it is now, or as it was seen at `since` (monotonic) or later; null if there is none. An error in the item is thrown as a SluiceError. */
+	/**
+	 * Reads one item as it is now, or as it was seen at `since` (monotonic) or later; null if there is none. An error in the item is thrown as a SluiceError. If
+	 * its field is `item`, its message names the item or the file of the item; callers put the id in front of any other.
+	 */
 	read(id: string, since?: number): Promise<Item | null>;
 	/** Like `read`, for callers that poll: the answer may be some seconds old. */
 	peek?(id: string): Promise<Item | null>;

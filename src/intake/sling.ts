@@ -45,9 +45,9 @@ export type SlingParts = {
 type Target = { item: Item; batch: string | null };
 type Words = { ids: string[]; repo: string | undefined; recipe: string | undefined };
 
-/** Adds the item's id to an error about it. */
+/** Puts the item's id in front of an error that does not name the item itself: see `read` in contracts/source.ts. */
 function named(id: string, error: unknown): unknown {
-	if (!(error instanceof SluiceError) || error.message.includes(id)) return error;
+	if (!(error instanceof SluiceError) || error.field === "item") return error;
 	const { code, field, hint } = error;
 	return new SluiceError(code, `${id}: ${error.message}`, { field, hint, cause: error });
 }
@@ -144,15 +144,11 @@ async function plainly<T>(jobs: readonly { item: Item }[], call: () => Promise<T
 	} catch (error) {
 		if (!(error instanceof SluiceError)) throw error;
 		const { code, hint, message } = error;
-		const [whole, place, field] = /^jobs\[(\d+)\](?:\.([\w.[\]]+))?: /.exec(message) ?? [];
-		const id = jobs[Number(place)]?.item.id;
+		const [whole, index, field] = /^jobs\[(\d+)\](?:\.(.+))?$/s.exec(error.field ?? "") ?? [];
+		const id = jobs[Number(index)]?.item.id;
 		if (whole === undefined || id === undefined) throw error;
-		const rest = message.slice(whole.length);
-		throw new SluiceError(code, rest.includes(id) ? rest : `${id}: ${rest}`, {
-			hint,
-			cause: error,
-			...(field === undefined ? {} : { field }),
-		});
+		const why = message.startsWith(`${whole}: `) ? message.slice(whole.length + 2) : message;
+		throw new SluiceError(code, field === "item" ? why : `${id}: ${why}`, { field, hint, cause: error });
 	}
 }
 

@@ -4,7 +4,7 @@
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { type Item, type ItemFault, plainItem, type Source, type SourceSettings } from "../contracts/source.ts";
-import { codeOf, messageOf, nth, SluiceError } from "../core/errors.ts";
+import { codeOf, type ErrorCode, messageOf, nth, SluiceError } from "../core/errors.ts";
 import * as check from "../core/input/check.ts";
 import { naturalOrder } from "../core/text/natural-order.ts";
 import { isInside } from "../core/trust/path.ts";
@@ -32,20 +32,20 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 		if (found.length > 1)
 			throw new SluiceError("conflict", `two files are the item ${id}: ${found.join(", ")}`, { field: "item", hint: "rename one of them" });
 		const path = join(root, nth(found, 0));
+		const fault = (code: ErrorCode, why: string, hint?: string) => new SluiceError(code, `${path}: ${why}`, { field: "item", hint });
 		check.word(id, "item");
 		const real = await realpath(path);
-		if (!isInside({ path: real, folder: await realpath(root) }))
-			throw new SluiceError("forbidden", `${path}: is a link out of the source's folder`);
+		if (!isInside({ path: real, folder: await realpath(root) })) throw fault("forbidden", "is a link out of the source's folder");
 		const bytes = await readPlainFile(real, check.MAX_TEXT).catch((error) => {
-			throw error instanceof SluiceError ? new SluiceError(error.code, `${path}: ${error.message}`, { hint: error.hint }) : error;
+			throw error instanceof SluiceError ? fault(error.code, error.message, error.hint) : error;
 		});
 		let text: string;
 		try {
 			text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).trim();
 		} catch {
-			throw new SluiceError("invalid", `${path}: is not UTF-8`, { hint: "save it as UTF-8" });
+			throw fault("invalid", "is not UTF-8", "save it as UTF-8");
 		}
-		if (text === "") throw new SluiceError("invalid", `${path}: is empty`, { hint: "write down what is to be done" });
+		if (text === "") throw fault("invalid", "is empty", "write down what is to be done");
 		const first = nth(text.split("\n", 1), 0)
 			.replace(/^#+\s*/, "")
 			.trim();
