@@ -75,9 +75,9 @@ describe("windows", () => {
 });
 
 describe("announcements", () => {
-	const tell = (one: Ledger) => {
-		const { ledger: next, ...news } = announce(one, NOW, "UTC");
-		return { ...news, marks: [next.warned ?? false, next.breached ?? false] };
+	const announcedFor = (one: Ledger) => {
+		const { ledger: next, ...announced } = announce(one, NOW, "UTC");
+		return { ...announced, marks: [next.warned ?? false, next.breached ?? false] };
 	};
 
 	test.each([
@@ -85,22 +85,26 @@ describe("announcements", () => {
 		[80, { warned: true, first_breach: false, marks: [true, false] }],
 		[99, { warned: true, first_breach: false, marks: [true, false] }],
 		[100, { warned: true, first_breach: true, marks: [true, true] }],
-	])("at %d of 100", (used, news) => {
-		expect(tell(ledger({ used }))).toEqual(news);
+	])("at %d of 100", (used, announced) => {
+		expect(announcedFor(ledger({ used }))).toEqual(announced);
 	});
 
 	test("each only once", () => {
-		expect(tell(ledger({ used: 90, warned: true }))).toEqual({ warned: false, first_breach: false, marks: [true, false] });
-		expect(tell(ledger({ used: 120, warned: true, breached: true }))).toEqual({ warned: false, first_breach: false, marks: [true, true] });
+		expect(announcedFor(ledger({ used: 90, warned: true }))).toEqual({ warned: false, first_breach: false, marks: [true, false] });
+		expect(announcedFor(ledger({ used: 120, warned: true, breached: true }))).toEqual({
+			warned: false,
+			first_breach: false,
+			marks: [true, true],
+		});
 	});
 
 	test("again after a grant has cleared them", () => {
-		expect(tell(ledger({ used: 100, limit: 1000, warned: true, breached: true })).marks).toEqual([false, false]);
-		expect(tell(ledger({ used: 1000, limit: 1000 }))).toEqual({ warned: true, first_breach: true, marks: [true, true] });
+		expect(announcedFor(ledger({ used: 100, limit: 1000, warned: true, breached: true })).marks).toEqual([false, false]);
+		expect(announcedFor(ledger({ used: 1000, limit: 1000 }))).toEqual({ warned: true, first_breach: true, marks: [true, true] });
 	});
 
 	test("nothing without a limit", () => {
-		expect(tell(ledger({ used: 1e9, limit: null }))).toEqual({ warned: false, first_breach: false, marks: [false, false] });
+		expect(announcedFor(ledger({ used: 1e9, limit: null }))).toEqual({ warned: false, first_breach: false, marks: [false, false] });
 	});
 });
 
@@ -121,11 +125,11 @@ describe("for any charges", () => {
 					if (next !== cell) [used, over] = [0, false];
 					cell = next;
 					used = Math.max(0, used + amount);
-					const news = announce(charged(one, amount, now, "UTC"), now, "UTC");
-					one = news.ledger;
+					const announced = announce(charged(one, amount, now, "UTC"), now, "UTC");
+					one = announced.ledger;
 					expect(one.used).toBe(used);
 					expect(usedNow(one, now, "UTC")).toBe(used);
-					expect(news.first_breach).toBe(used >= 500 && !over);
+					expect(announced.first_breach).toBe(used >= 500 && !over);
 					over = used >= 500;
 				}
 			}),

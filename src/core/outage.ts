@@ -79,7 +79,7 @@ export function afterOutage({ hold, startedAt, last, now, chance, config }: MetO
 	const isOver = last !== undefined && last !== since;
 	const isTooLong = now - since > config.rate_limit.outage_max_ms;
 	const burns = isOver || isTooLong ? "failure" : "nothing";
-	const isNews = hold === undefined || startedAt > hold.since;
+	const isNewEvidence = hold === undefined || startedAt > hold.since;
 	const hits = (hold?.hits ?? 0) + 1;
-	return { burns, since, ...(isNews ? { hold: { since, until: now + outageDelayMs(hits, chance), hits } } : {}) };
+	return { burns, since, ...(isNewEvidence ? { hold: { since, until: now + outageDelayMs(hits, chance), hits } } : {}) };
 }

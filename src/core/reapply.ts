@@ -17,9 +17,9 @@ export type Named = { name: string; known?: { job: number; status: Status; same:
 export type Reapply = "add_all" | "nothing" | "update";
 export type ReapplyOptions = { update?: boolean | undefined; again?: boolean | undefined };
 
-const SHOWN = 10;
+const NAMED_JOBS = 10;
 const listed = (all: readonly string[]): string =>
-	all.length > SHOWN ? `${all.slice(0, SHOWN).join(", ")} and ${all.length - SHOWN} more` : all.join(", ");
+	all.length > NAMED_JOBS ? `${all.slice(0, NAMED_JOBS).join(", ")} and ${all.length - NAMED_JOBS} more` : all.join(", ");
 const refuse = (message: string, hint: string) => new SluiceError("conflict", message, { field: "manifest", hint });
 const jobs = (count: number) => `${count} ${count === 1 ? "job" : "jobs"}`;
 

@@ -42,9 +42,9 @@ export function continues(before: Before | null, session: string | undefined): {
 }
 
 /** The resumed session has the task already; sending it again would make the agent begin again. */
-export function promptForResumed(why: ExitKind, answer: string | undefined, told: string | null): string {
-	const words = answer ?? (told === null ? WORDS[why] : undefined) ?? "Go on with the task.";
-	return told === null ? words : answer === undefined ? told : `${words}\n\n${told}`;
+export function promptForResumed(why: ExitKind, answer: string | undefined, feedback: string | null): string {
+	const words = answer ?? (feedback === null ? WORDS[why] : undefined) ?? "Go on with the task.";
+	return feedback === null ? words : answer === undefined ? feedback : `${words}\n\n${feedback}`;
 }
 
 const WORDS: Partial<Record<ExitKind, string>> = {

@@ -135,8 +135,9 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	const text = ended?.text || reading.trouble?.text || reading.retry?.text || about.waited?.text || "";
 	// The supervisor stopped it while it waited: the cause is what it waited for, not the stop.
 	const isStopped = ended === null || ended.cause === "aborted" || ended.cause === "unknown";
-	const told = firstKnown(isStopped ? (about.waited?.cause ?? "unknown") : "unknown", causeTold({ ...reading, ended }));
-	if (told !== "unknown" && !(told === "transient" && bySignal && !ended && !about.waited)) return ofCause(told, text || stderr);
+	const reported = firstKnown(isStopped ? (about.waited?.cause ?? "unknown") : "unknown", reportedCause({ ...reading, ended }));
+	if (reported !== "unknown" && !(reported === "transient" && bySignal && !ended && !about.waited))
+		return ofCause(reported, text || stderr);
 	if (bySignal && (ended === null || ended.cause === "unknown"))
 		return { outcome: "killed", message: text || `ended by ${exit.signal ?? `signal ${exit.code - 128}`}` };
 	// If the program reported its end, stderr is not searched: the program has said what was wrong, only without a known cause.
@@ -192,7 +193,7 @@ function ofOthersToo(text: string, { message, tool_calls, not_understood }: Read
 }
 
 /** The cause according to the events. */
-function causeTold({ ended, limit, trouble, retry }: Reading): Cause {
+function reportedCause({ ended, limit, trouble, retry }: Reading): Cause {
 	const hard: Cause[] = ["budget", "context", "aborted", "session_gone"];
 	if (ended && hard.includes(ended.cause)) return ended.cause;
 	if (limit) return "limited";

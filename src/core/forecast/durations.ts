@@ -10,7 +10,7 @@ export type Sample = { lane: string; recipe: string | null; ms: number };
 export type Basis = { of: string; runs: number; like: "same" | "any" };
 export type Pool = { basis: Basis; sorted: Float64Array; width: number };
 
-const ENOUGH = 5;
+const ENOUGH_RUNS = 5;
 /** A single run says nothing about the spread: assume that the middle two thirds are within a factor of two. */
 const UNKNOWN_SPREAD = Math.LN2;
 
@@ -45,7 +45,7 @@ export function poolsOf(samples: readonly Sample[]): (job: { lane: string; recip
 			[key(null, lane), `lane ${lane}`],
 		];
 		const count = ([at]: [string, string]) => groups.get(at)?.length ?? 0;
-		const best = ways.find((way) => count(way) >= ENOUGH) ?? ways.find((way) => count(way) > 0);
+		const best = ways.find((way) => count(way) >= ENOUGH_RUNS) ?? ways.find((way) => count(way) > 0);
 		if (best) return pool(best[0], best[1], "same");
 		return groups.size > 0 ? pool(key(null, null), "other lanes", "any") : null;
 	};
@@ -59,7 +59,7 @@ function widthOf(sorted: Float64Array): number {
 	const mean = logs.reduce((sum, one) => sum + one, 0) / count;
 	const spread = Math.sqrt(logs.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (count - 1));
 	const widened = spread * 0.9 * count ** -0.2;
-	return count < ENOUGH ? Math.max(widened, UNKNOWN_SPREAD / count) : widened;
+	return count < ENOUGH_RUNS ? Math.max(widened, UNKNOWN_SPREAD / count) : widened;
 }
 
 /** A random sequence of numbers in [0, 1), determined by the seed (mulberry32). */

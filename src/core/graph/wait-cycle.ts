@@ -19,7 +19,7 @@ export const needsAnyOf = (links: readonly WaitLink[]): Need => ({ links: links.
 export type WaitStep = WaitLink & { from: number };
 
 /** Maximum jobs that are examined; with a larger graph the wait is allowed unchecked. */
-const MOST = 10_000;
+const MAX_EXAMINED_JOBS = 10_000;
 
 /** The steps by which the wait would lead back to the waiting job, or into an existing cycle; null if it may wait. */
 export function* circleOf(
@@ -28,7 +28,7 @@ export function* circleOf(
 ): Generator<number[], WaitStep[] | null, ReadonlyMap<number, readonly Need[]>> {
 	const nodes = new Map<number, readonly Need[]>([[waiter, awaited.map((to) => needs({ to, kind: "waits" }))]]);
 	for (let level = [...new Set(awaited)].filter((id) => id !== waiter); level.length > 0; ) {
-		if (nodes.size + level.length > MOST) return null;
+		if (nodes.size + level.length > MAX_EXAMINED_JOBS) return null;
 		const found: ReadonlyMap<number, readonly Need[]> = yield level;
 		for (const id of level) nodes.set(id, found.get(id) ?? []);
 		const next = level.flatMap((id) => (nodes.get(id) ?? []).flatMap(({ links }) => links.map(({ to }) => to)));
@@ -42,7 +42,7 @@ export function* circleOf(
 function canEnd(nodes: ReadonlyMap<number, readonly Need[]>): Set<number> {
 	const free = new Set<number>();
 	const open = new Map<number, number>();
-	const told = new Map<number, { job: number; need: { left: number }; weight: number }[]>();
+	const waiters = new Map<number, { job: number; need: { left: number }; weight: number }[]>();
 	const ready: number[] = [];
 	for (const [job, all] of nodes) {
 		const unmet = all.filter(({ least }) => least > 0);
@@ -50,12 +50,12 @@ function canEnd(nodes: ReadonlyMap<number, readonly Need[]>): Set<number> {
 		if (unmet.length === 0) ready.push(job);
 		for (const { links, least } of unmet) {
 			const need = { left: least };
-			for (const { to, weight } of links) addTo(told, to, { job, need, weight });
+			for (const { to, weight } of links) addTo(waiters, to, { job, need, weight });
 		}
 	}
 	for (let job = ready.pop(); job !== undefined; job = ready.pop()) {
 		free.add(job);
-		for (const { job: other, need, weight } of told.get(job) ?? []) {
+		for (const { job: other, need, weight } of waiters.get(job) ?? []) {
 			if (need.left <= 0) continue;
 			need.left -= weight;
 			if (need.left > 0) continue;

@@ -25,7 +25,7 @@ type Instances = { count: number; each: Iterable<Instance> };
 /** `from`: index in the list of jobs as written. */
 export type Expanded = { job: Plain; from: number };
 
-const MOST = 1_000_000;
+const MAX_JOBS = 1_000_000;
 /**
  * Maximum characters of all jobs that `for_each` creates, and of the names that `after` lists because of it: without a limit, a short manifest could
  * exhaust memory.
@@ -55,8 +55,8 @@ export function* expandJobs(jobs: readonly unknown[], fault?: (error: unknown) =
 				continue;
 			}
 			const { template, name, instances } = check.taking(field, () => templateOf(given as Plain, field, room));
-			if (expanded.length + instances.count > MOST)
-				throw new SluiceError("limit", `${field}.for_each: more than ${MOST} jobs`, { field: `${field}.for_each` });
+			if (expanded.length + instances.count > MAX_JOBS)
+				throw new SluiceError("limit", `${field}.for_each: more than ${MAX_JOBS} jobs`, { field: `${field}.for_each` });
 			const group = { jobs: [] as string[], characters: 0 };
 			for (const { suffix, vars } of iterated(instances.each, field)) {
 				const job = check.taking(field, () => fill(template, vars, field, room) as Plain);
@@ -186,7 +186,7 @@ function ofMap(value: unknown, field: string, room: Room): Instances {
 
 function combinations(entries: readonly [string, unknown[]][], field: string, room: Room): Instances {
 	const sizes = entries.reduce((product, [, values]) => product * values.length, 1);
-	if (sizes > MOST) throw new SluiceError("limit", `${field}: ${sizes} combinations, at most ${MOST}`, { field });
+	if (sizes > MAX_JOBS) throw new SluiceError("limit", `${field}: ${sizes} combinations, at most ${MAX_JOBS}`, { field });
 	if (sizes * entries.length > MAX_VALUES)
 		throw new SluiceError("limit", `${field}: ${sizes} combinations of ${entries.length} variables; the limit is ${MAX_VALUES} values`, {
 			field,

@@ -3,7 +3,7 @@
 import { type Mistake, SluiceError } from "../errors.ts";
 
 /** Maximum mistakes that are listed; beyond it only their number. */
-const MOST = 100;
+const MAX_MISTAKES = 100;
 const MANY_KEYS = 500;
 
 export class Faults {
@@ -34,8 +34,9 @@ export class Faults {
 		const [first, ...rest] = this.found;
 		if (!first) return;
 		if (rest.length === 0) throw first;
-		const also: Mistake[] = rest.slice(0, MOST - 1).map(({ message, field, hint }) => ({ message, field, hint }));
-		if (rest.length >= MOST) also.push({ message: `and ${rest.length - MOST + 1} more mistakes`, field: undefined, hint: undefined });
+		const also: Mistake[] = rest.slice(0, MAX_MISTAKES - 1).map(({ message, field, hint }) => ({ message, field, hint }));
+		if (rest.length >= MAX_MISTAKES)
+			also.push({ message: `and ${rest.length - MAX_MISTAKES + 1} more mistakes`, field: undefined, hint: undefined });
 		const code = rest.every((one) => one.code === first.code) ? first.code : "invalid";
 		throw new SluiceError(code, first.message, { field: first.field, hint: first.hint, also });
 	}
@@ -61,7 +62,7 @@ export function faultsOf(
 ): SluiceError[] {
 	const found: SluiceError[] = [];
 	// For an object with very many keys, the first mistake is enough: reading the rest again for each key is quadratic.
-	const most = Object.keys(value).length > MANY_KEYS ? 1 : MOST;
+	const most = Object.keys(value).length > MANY_KEYS ? 1 : MAX_MISTAKES;
 	let left = value;
 	for (;;) {
 		try {

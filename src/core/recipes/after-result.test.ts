@@ -36,7 +36,7 @@ describe("filling in", () => {
 	test("inserted text is not scanned again, in a text or in a recipe's prompt", () => {
 		const literal = "do {{after.plan.result}} and {{prior}}";
 		expect(fillPlaces("{{after.plan.result.summary}}", SOURCES)).toBe(literal);
-		const telling: PromptContext = {
+		const promptContext: PromptContext = {
 			attempt: 1,
 			past: null,
 			branch: null,
@@ -46,8 +46,8 @@ describe("filling in", () => {
 			verify: null,
 			results: SOURCES,
 		};
-		expect(promptFor("{{after.plan.result.summary}}", "text", telling)).toBe(literal);
-		expect(promptFor("{{attempt}}: {{after.plan.result.summary}}", "template", telling)).toBe(`1: ${literal}`);
+		expect(promptFor("{{after.plan.result.summary}}", "text", promptContext)).toBe(literal);
+		expect(promptFor("{{attempt}}: {{after.plan.result.summary}}", "template", promptContext)).toBe(`1: ${literal}`);
 	});
 
 	test("of two jobs with one name the newer one counts", () => {

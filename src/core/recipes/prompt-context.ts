@@ -61,19 +61,19 @@ export const isRunTime = (name: string): name is RunTime => isOneOf(name, RUN_TI
 export const isAfterPlace = (name: string): boolean => name.startsWith("after.");
 
 /** `template`: made by a recipe, so its placeholders are filled in. */
-export function promptFor(prompt: string, kind: "template" | "text", telling: PromptContext): string {
-	const words = priorWords(telling);
-	const results = telling.results ?? [];
+export function promptFor(prompt: string, kind: "template" | "text", context: PromptContext): string {
+	const words = priorWords(context);
+	const results = context.results ?? [];
 	if (kind === "text") return joined(fillPlaces(prompt, results), words);
 	const values: Record<RunTime, string> = {
 		prior: words,
-		attempt: String(telling.attempt),
-		prior_branch: telling.past === null ? "" : (telling.branch ?? ""),
-		last_error: telling.past?.message ?? "",
-		log_tail: telling.past?.tail ?? "",
-		question: telling.asked ?? "",
-		answer: telling.answer ?? "",
-		testing: testingWords(telling.verify),
+		attempt: String(context.attempt),
+		prior_branch: context.past === null ? "" : (context.branch ?? ""),
+		last_error: context.past?.message ?? "",
+		log_tail: context.past?.tail ?? "",
+		question: context.asked ?? "",
+		answer: context.answer ?? "",
+		testing: testingWords(context.verify),
 	};
 	const placed = new Set<RunTime>();
 	const [filling, room] = [createFilling(results), createRoom(prompt)];
@@ -91,7 +91,7 @@ export function promptFor(prompt: string, kind: "template" | "text", telling: Pr
 	if (placed.size === 0) return joined(filled, words);
 	const made = filled.replace(/\n{3,}/g, "\n\n").trim();
 	// A person answered: the answer must not get lost.
-	return placed.has("prior") || placed.has("answer") ? made : joined(made, answerWords(telling));
+	return placed.has("prior") || placed.has("answer") ? made : joined(made, answerWords(context));
 }
 
 const testingWords = (verify: string | null): string =>
@@ -123,9 +123,9 @@ function answerWords({ asked, answer }: PromptContext): string {
 	return asked === null ? `A person was asked, and answered:\n${answer}` : `It asked a person:\n${asked}\nThe answer:\n${answer}`;
 }
 
-function priorWords(telling: PromptContext): string {
-	const { attempt, past, branch, left } = telling;
-	if (past === null) return answerWords(telling);
+function priorWords(context: PromptContext): string {
+	const { attempt, past, branch, left } = context;
+	if (past === null) return answerWords(context);
 	const counts = TELLING_ENDS.includes(past.exit_kind);
 	const lines = [
 		`This is attempt ${attempt} at this task. Attempt ${past.attempt} ${ENDS[past.exit_kind]}${counts && past.message ? `: ${withoutEnd(past.message, ".")}` : ""}.`,
@@ -134,7 +134,7 @@ function priorWords(telling: PromptContext): string {
 	if (left !== null) lines.push(`You do not have its memory (${left}).`);
 	if (branch !== null || left !== null) lines.push("See what is there already before you begin.");
 	const parts = [lines.join(" ")];
-	const answered = answerWords(telling);
+	const answered = answerWords(context);
 	if (answered !== "") parts.push(answered);
 	if (counts && past.tail !== "") parts.push(`The end of what it wrote:\n${past.tail.replace(/^/gm, "    ")}`);
 	return parts.join("\n\n");

@@ -1,7 +1,7 @@
 // Recipes: a job, or several that come after each other, with variables to be filled in. Reading and rendering are strict: anything missing, misspelt or
 // unknown is an error before a job is added. Pure.
 //
-//   {{name}}    a variable of the recipe, or one of BUILT_IN; in a prompt also one of RUN_TIME, filled in at each start (telling.ts)
+//   {{name}}    a variable of the recipe, or one of BUILT_IN; in a prompt also one of RUN_TIME, filled in at each start (prompt-context.ts)
 //   {{after.STEP.result}}   in a prompt: what an earlier step reported, filled in at each start (after-result.ts)
 //   \{{         two literal braces
 

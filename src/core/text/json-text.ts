@@ -64,7 +64,7 @@ function writePart(value: unknown): string {
 /** Maximum characters of a payload that is compared: the receiver refuses a longer one, so it need not be kept exactly. */
 const MAX_EXACT = 2_000_000;
 /** Deeper payloads stay text, so that code that walks through documents need not handle them. */
-const DEEP = 60;
+const MAX_PAYLOAD_DEPTH = 60;
 
 /** JSON.parse, but the value of a key `payload` becomes a `JsonText` if JavaScript would lose something of it. */
 export function readJson(text: string): unknown {
@@ -78,7 +78,7 @@ export function readJson(text: string): unknown {
 /** One JSON value: a JavaScript value, or a `JsonText` if that would lose something. Throws a SyntaxError if it is not JSON. */
 export function exactJson(text: string): unknown {
 	const whole = new JsonText(text);
-	if (depthOf(whole.text) > DEEP) return whole;
+	if (depthOf(whole.text) > MAX_PAYLOAD_DEPTH) return whole;
 	const value = whole.value();
 	return JSON.stringify(value) === whole.text ? value : whole;
 }

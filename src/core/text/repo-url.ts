@@ -11,12 +11,12 @@ import { isOneOf } from "./one-of.ts";
 import { withoutEnd } from "./text-end.ts";
 
 const SCHEMES = ["https", "http", "ssh", "git", "file"] as const;
-const MOST = 2000;
+const MAX_URL_CHARACTERS = 2000;
 
 /** What is wrong with the address; undefined if nothing is. */
 export function urlFault(url: string): string | undefined {
 	if (url === "") return "is empty";
-	if (url.length > MOST) return `has more than ${MOST} characters`;
+	if (url.length > MAX_URL_CHARACTERS) return `has more than ${MAX_URL_CHARACTERS} characters`;
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: exactly those are looked for
 	if (/[\u0000-\u0020\u007f]/.test(url)) return "has spaces or control characters";
 	if (url.startsWith("-")) return "begins like an option";

@@ -74,10 +74,10 @@ export function recipesState(trust: Trust, now: FileDigests, problem: string | n
 	return typeof trust === "object" ? "changed" : "untrusted";
 }
 
-const NAMED = 3;
+const NAMED_CHANGES = 3;
 const listed = (changes: readonly FileChange[]): string => {
-	const words = changes.slice(0, NAMED).map(({ file, change }) => `${file} was ${change}`);
-	return changes.length > NAMED ? `${words.join(", ")} and ${changes.length - NAMED} more` : words.join(", ");
+	const words = changes.slice(0, NAMED_CHANGES).map(({ file, change }) => `${file} was ${change}`);
+	return changes.length > NAMED_CHANGES ? `${words.join(", ")} and ${changes.length - NAMED_CHANGES} more` : words.join(", ");
 };
 
 /** Why the recipes of a repo are not in force; null if they are, or if there are none. */

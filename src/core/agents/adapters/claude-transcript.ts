@@ -62,7 +62,7 @@ export function usedByCall(usage: Json, cost_micro: number | null): Used {
 	const output_tokens = part("output_tokens", "outputTokens");
 	const cached_tokens = part("cache_read_input_tokens", "cacheReadTokens", "cacheReadInputTokens");
 	const cache_write_tokens = part("cache_creation_input_tokens", "cacheWriteTokens", "cacheCreationInputTokens");
-	const told = countIn(usage.total_tokens);
+	const reportedTokens = countIn(usage.total_tokens);
 	const sum = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
-	return { tokens: told > 0 ? told : sum, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro };
+	return { tokens: reportedTokens > 0 ? reportedTokens : sum, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro };
 }

@@ -155,9 +155,10 @@ function toolCall(event: Json): Happening[] {
 	if (event.subtype !== "completed") return [{ is: "tool", id, name, text: toolText(objectIn(call.args)) }];
 	const result = objectIn(call.result);
 	const how = isObject(result.rejected) ? "denied" : isObject(result.error) || isObject(result.failure) ? "failed" : "ok";
-	const told = objectIn(result.rejected ?? result.error ?? result.failure ?? result.success);
-	const text = how === "denied" ? `${name}: ${toolText(objectIn(call.args))}` : short(textIn(told.content) || textIn(told.stdout), 2000);
-	return [{ is: "tool_done", id, how, text: text || textIn(told.errorMessage) || textIn(told.message) }];
+	const details = objectIn(result.rejected ?? result.error ?? result.failure ?? result.success);
+	const text =
+		how === "denied" ? `${name}: ${toolText(objectIn(call.args))}` : short(textIn(details.content) || textIn(details.stdout), 2000);
+	return [{ is: "tool_done", id, how, text: text || textIn(details.errorMessage) || textIn(details.message) }];
 }
 
 function window(info: Json): Happening[] {

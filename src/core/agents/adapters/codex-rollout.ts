@@ -43,14 +43,14 @@ export type RolloutUsage = { mark: Used; counted: Used; late: Used };
  */
 export function usedInRollout(text: string, since: number, before: Used | null): RolloutUsage | null {
 	const found: RolloutUsage = { mark: before ?? NOTHING, counted: NOTHING, late: NOTHING };
-	let isTold = false;
+	let isFound = false;
 	for (const line of text.split("\n")) {
 		const entry = objectOn(line);
 		const payload = objectIn(entry?.payload);
 		const isEarlier = Date.parse(textIn(entry?.timestamp)) < since;
 		if (entry?.type === "token_usage_record" && !isEarlier) {
 			found.late = plus(found.late, usedIn(objectIn(payload.usage)));
-			isTold = true;
+			isFound = true;
 		}
 		const total = objectIn(payload.info).total_token_usage;
 		if (payload.type !== "token_count" || !isObject(total)) continue;
@@ -58,11 +58,11 @@ export function usedInRollout(text: string, since: number, before: Used | null):
 		if (!isEarlier) {
 			found.counted = plus(found.counted, risen(used, found.mark));
 			if (used.tokens > found.mark.tokens) found.late = NOTHING;
-			isTold = true;
+			isFound = true;
 		}
 		if (!isEarlier || before === null) found.mark = used;
 	}
-	return isTold ? found : null;
+	return isFound ? found : null;
 }
 
 /** Adds the usage from the session file to a run that was interrupted before it printed a sum. */

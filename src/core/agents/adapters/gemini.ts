@@ -11,14 +11,14 @@ import { COMMAND } from "./command.ts";
 import { dotenvOfGeminiHome, geminiAccountEnv } from "./gemini-env.ts";
 import { GEMINI_RECORD } from "./gemini-record.ts";
 
-const PLAIN = ["gemini", "-o", "stream-json", "--skip-trust"];
+const COMMAND_WORDS = ["gemini", "-o", "stream-json", "--skip-trust"];
 
 export const GEMINI: Adapter = {
 	profile: {
 		...COMMAND.profile,
 		output: "gemini",
-		command: [...PLAIN, "{options}"],
-		resume: [...PLAIN, "--resume={session}", "{options}"],
+		command: [...COMMAND_WORDS, "{options}"],
+		resume: [...COMMAND_WORDS, "--resume={session}", "{options}"],
 		open: ["gemini", "--skip-trust", "--resume={session}"],
 		model: ["--model={model}"],
 		permissions: {
@@ -167,10 +167,10 @@ const ATTEMPTS = 2;
 function inVain(stderr: string): Trouble | null {
 	const last = [...stderr.matchAll(/^Attempt (\d+) failed/gm)].at(-1);
 	if (last === undefined || Number(last[1]) < ATTEMPTS) return null;
-	const told = stderr.slice(last.index);
-	const [, words, error] = /^(Attempt .*?)Retrying (?:after \d+ms|with backoff)\.\.\.(.*)$/s.exec(told) ?? [];
+	const lastAttempt = stderr.slice(last.index);
+	const [, words, error] = /^(Attempt .*?)Retrying (?:after \d+ms|with backoff)\.\.\.(.*)$/s.exec(lastAttempt) ?? [];
 	if (words === undefined || error === undefined) return null;
-	const cause = causeOfText(told);
+	const cause = causeOfText(lastAttempt);
 	if (!["throttled", "limited", "transient"].includes(cause)) return null;
 	return { cause, text: wordsOfFailure(words, error), retry_after_ms: delayIn(words) };
 }

@@ -8,15 +8,15 @@ import { COMMAND } from "./command.ts";
 import { OPENCODE_CONFIG, OPENCODE_OBEYS, opencodeConfig } from "./opencode-config.ts";
 
 /** opencode retries silently, and no option limits that; its log on stderr shows the retries. */
-const PLAIN = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
+const COMMAND_WORDS = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
 
 export const OPENCODE: Adapter = {
 	profile: {
 		...COMMAND.profile,
 		output: "opencode",
 		// Without a title, opencode makes an extra call to create one, whose usage is not in its output and so not on any ledger.
-		command: [...PLAIN, "--title", "{title}", "{options}"],
-		resume: [...PLAIN, "-s", "{session}", "{options}"],
+		command: [...COMMAND_WORDS, "--title", "{title}", "{options}"],
+		resume: [...COMMAND_WORDS, "-s", "{session}", "{options}"],
 		open: ["opencode", "-s", "{session}"],
 		model: ["-m", "{model}"],
 		permissions: { ask: ["--agent", "{agent}"], edit: ["--agent", "{agent}"], full: ["--auto"] },

@@ -9,14 +9,14 @@ import type { OutcomeRule, OwnReading, UsageRule } from "./outcomes.ts";
 
 const RULES_MAX = 50;
 /** Maximum characters of a pattern. */
-const LONGEST = 500;
+const MAX_PATTERN_CHARACTERS = 500;
 const RULE_KEYS = ["exit", "stdout", "stderr", "match", "recovered", "is", "retry_after", "until"] as const;
 const PATTERNS = ["stdout", "stderr", "match", "recovered", "retry_after", "until"] as const;
 const USAGE_KEYS = ["tokens", "cost", "count", "input_includes_cache"] as const;
 
 /** `groups`: whether the pattern must have a capture group. */
 export function readPattern(value: unknown, field: string, groups: "captures" | "any"): string {
-	const source = check.text(value, field, { max: LONGEST, lines: "one" });
+	const source = check.text(value, field, { max: MAX_PATTERN_CHARACTERS, lines: "one" });
 	if (source === "") throw check.wrong(field, "is empty: it would match every line");
 	try {
 		const pattern = compilePattern(source, { ignoreCase: true });

@@ -108,8 +108,8 @@ export function createWatch(own: OwnReading): Watch {
 			if (rest !== null) look("stdout", rest);
 			for (const line of about.stderr.split("\n")) look("stderr", line);
 		}
-		const told = tokens === null && cost === null ? null : { ...NOTHING, tokens: countIn(tokens ?? 0), cost_micro: microIn(cost) };
-		const counted = withUsage(reading, usage, told);
+		const matched = tokens === null && cost === null ? null : { ...NOTHING, tokens: countIn(tokens ?? 0), cost_micro: microIn(cost) };
+		const counted = withUsage(reading, usage, matched);
 		const plain = judge(format, session === null ? counted : { ...counted, session }, exit, about);
 		const rule = seen.findIndex((one) => fits(one, exit));
 		const found = seen[rule];
@@ -147,9 +147,9 @@ function ruled({ rule, line, delay, until }: Seen, plain: Judgement, exit: Exit,
 }
 
 /** Usage from the configured patterns takes precedence over usage from the format. */
-function withUsage(reading: Reading, usage: UsageRule, told: Used | null): Reading {
-	if (told !== null && usage.count === "last") return { ...reading, steps: null, total: { scope: "process", used: told } };
-	if (told !== null) return { ...reading, steps: plus(NOTHING, told), total: null };
+function withUsage(reading: Reading, usage: UsageRule, matched: Used | null): Reading {
+	if (matched !== null && usage.count === "last") return { ...reading, steps: null, total: { scope: "process", used: matched } };
+	if (matched !== null) return { ...reading, steps: plus(NOTHING, matched), total: null };
 	if (usage.input_includes_cache !== true) return reading;
 	const once = (used: Used): Used => ({ ...used, tokens: Math.min(used.tokens, used.input_tokens + used.output_tokens) });
 	const { steps, total } = reading;

@@ -11,8 +11,8 @@ export const firstKnown = (...causes: Cause[]): Cause => causes.find((cause) => 
 export const causeIn = (words: Readonly<Record<string, Cause>>, word: unknown): Cause =>
 	(typeof word === "string" && Object.hasOwn(words, word) ? words[word] : undefined) ?? "unknown";
 
-export function causeOfStatus(told: unknown): Cause {
-	const status = numberOr(told);
+export function causeOfStatus(value: unknown): Cause {
+	const status = numberOr(value);
 	if (status === undefined) return "unknown";
 	if (status === 429) return "throttled";
 	if (status === 401 || status === 403) return "auth";

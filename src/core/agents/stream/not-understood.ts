@@ -32,8 +32,8 @@ export function notUnderstoodWords(reading: Reading, program: Program | undefine
 }
 
 /** "claude 2.1.400 is newer than 2.1.326, which Sluice was tested with". */
-function versionWords(program: Program | undefined, told: string | null): string {
-	const version = told ?? program?.version ?? null;
+function versionWords(program: Program | undefined, reported: string | null): string {
+	const version = reported ?? program?.version ?? null;
 	const name = program?.name ?? "the program";
 	const tested = program?.tested ?? null;
 	if (version === null) return tested === null ? "" : `Sluice was tested with ${name} ${tested}`;

@@ -24,16 +24,16 @@ export function settleUsage(reading: Pick<Reading, "steps" | "total" | "seen" | 
 	const { steps, total, calls } = reading;
 	const loose = [...calls.latest.values()].reduce(plus, calls.older);
 	if (total === null) return { delta: plus(steps ?? NOTHING, loose), total: before === null ? null : plus(mark, steps ?? NOTHING) };
-	const { delta, total: told } = settleTold(total, before, reading.seen);
-	return { delta: plus(delta, loose), total: told };
+	const { delta, total: reported } = settleReported(total, before, reading.seen);
+	return { delta: plus(delta, loose), total: reported };
 }
 
-function settleTold(told: NonNullable<Reading["total"]>, before: Used | null, seen: number): { delta: Used; total: Used } {
+function settleReported(reported: NonNullable<Reading["total"]>, before: Used | null, seen: number): { delta: Used; total: Used } {
 	const mark = before ?? NOTHING;
 	// A reported own part needs no mark; the mark may be lost, or include calls that the program's counter missed.
-	if (told.own) return { delta: told.own, total: told.used };
-	if (!isCumulative(told, mark, seen)) return { delta: told.used, total: plus(mark, told.used) };
-	return { delta: risen(told.used, mark), total: told.used };
+	if (reported.own) return { delta: reported.own, total: reported.used };
+	if (!isCumulative(reported, mark, seen)) return { delta: reported.used, total: plus(mark, reported.used) };
+	return { delta: risen(reported.used, mark), total: reported.used };
 }
 
 function isCumulative({ scope, used }: NonNullable<Reading["total"]>, mark: Used, seen: number): boolean {

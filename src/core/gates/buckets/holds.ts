@@ -2,6 +2,7 @@
 
 import type { Bucket } from "../../bucket.ts";
 import { laneOf } from "../../config.ts";
+import { given } from "../../given.ts";
 import { type Hold, holdKey, type LimitsView } from "../../limits-view.ts";
 import { type Outage, outageKey } from "../../outage.ts";
 import { inWords, type Reason } from "../../reason.ts";
@@ -9,14 +10,14 @@ import { outsideHours } from "../../time/window.ts";
 import { type BucketGate, pass, refuse } from "../gate.ts";
 import { stamp } from "../time.ts";
 
-const told = (hold: Hold) => ({ since: hold.since, holder: [hold.by] });
+const sinceAndHolder = (hold: Hold) => ({ since: hold.since, holder: [hold.by] });
 
 export function pausedReason(scope: string, world: LimitsView): Reason | undefined {
 	const hold = world.holds.get(holdKey("paused", scope));
 	if (hold?.kind !== "paused" || (hold.until !== undefined && hold.until <= world.now)) return undefined;
 	const what = scope === "all" ? "everything" : inWords(scope);
 	const detail = `${what} paused by ${hold.by}${hold.reason ? `: ${hold.reason}` : ""}`;
-	return refuse("holds", "paused", scope, detail, { ...told(hold), ...(hold.until === undefined ? {} : { clears_at: hold.until }) });
+	return refuse("holds", "paused", scope, detail, { ...sinceAndHolder(hold), ...given({ clears_at: hold.until }) });
 }
 
 /** While the provider of an account and agent is down, one run at a time probes it. */
@@ -45,15 +46,16 @@ export function accountReasons(account: string, agent: string | undefined | "all
 	const paused = pausedReason(scope, world);
 	if (paused) reasons.push(paused);
 	const closed = world.holds.get(holdKey("account_closed", scope));
-	if (closed) reasons.push(refuse("holds", "account_closed", scope, `account ${account} is closed: ${closed.reason}`, told(closed)));
+	if (closed)
+		reasons.push(refuse("holds", "account_closed", scope, `account ${account} is closed: ${closed.reason}`, sinceAndHolder(closed)));
 	const limited = world.holds.get(holdKey("rate_limited", scope));
 	if (limited?.kind === "rate_limited") {
 		if (limited.until > world.now) {
 			const detail = `account ${account} is limited until ${stamp(limited.until)}: ${limited.reason}`;
-			reasons.push(refuse("holds", "rate_limited", scope, detail, { ...told(limited), clears_at: limited.until }));
+			reasons.push(refuse("holds", "rate_limited", scope, detail, { ...sinceAndHolder(limited), clears_at: limited.until }));
 		} else if (limited.next_at > world.now) {
 			const detail = `account ${account} comes back from a limit; next start at ${stamp(limited.next_at)}`;
-			reasons.push(refuse("holds", "rate_limited", scope, detail, { ...told(limited), clears_at: limited.next_at }));
+			reasons.push(refuse("holds", "rate_limited", scope, detail, { ...sinceAndHolder(limited), clears_at: limited.next_at }));
 		}
 	}
 	for (const hold of outagesOf(account, agent, world)) {
@@ -70,11 +72,11 @@ export function breakerReason(scope: string, world: LimitsView): Reason | undefi
 	if (hold?.kind !== "breaker_open" || world.config.environment_breaker.failures === 0) return undefined;
 	if (hold.until > world.now) {
 		const detail = `launches of ${inWords(scope)} keep failing (${hold.reason}); next probe at ${stamp(hold.until)}`;
-		return refuse("holds", "breaker_open", scope, detail, { ...told(hold), clears_at: hold.until });
+		return refuse("holds", "breaker_open", scope, detail, { ...sinceAndHolder(hold), clears_at: hold.until });
 	}
 	if (hold.probe === undefined) return undefined;
 	return refuse("holds", "breaker_open", scope, `job ${hold.probe} is probing ${inWords(scope)}`, {
-		...told(hold),
+		...sinceAndHolder(hold),
 		holder: [`job:${hold.probe}`],
 	});
 }

@@ -18,7 +18,7 @@ export const suits = (host: HostRecord, wish: Wish, now: number): boolean =>
 	hostState(host, now) === "live" && lacks(host, wish).length === 0;
 
 /** Maximum hosts named in a reason, so that it fits on one line. */
-const NAMED = 3;
+const NAMED_HOSTS = 3;
 const STATE_WORDS: Record<HostState, string> = { live: "", draining: "is draining", stale: "has not been heard of", gone: "is gone" };
 
 /** Why each host cannot take the job: `a is draining; b lacks label gpu`. */
@@ -31,8 +31,8 @@ function whyNot(hosts: readonly HostRecord[], wish: Wish, now: number): string {
 		return hostState(one, now) === "gone" ? [] : [[1, `${one.name} lacks ${missing.join(", ")}`]];
 	});
 	const lines = words.sort(([a], [b]) => a - b).map(([, text]) => text);
-	const more = lines.length > NAMED ? [`${lines.length - NAMED} more`] : [];
-	return [...lines.slice(0, NAMED), ...more].join("; ");
+	const more = lines.length > NAMED_HOSTS ? [`${lines.length - NAMED_HOSTS} more`] : [];
+	return [...lines.slice(0, NAMED_HOSTS), ...more].join("; ");
 }
 
 /** The hosts that the job may go to: the one with its worktree or session while that is able, else all able hosts. */
