@@ -43,13 +43,13 @@ export async function answerText(rpc: RpcServer, session: RpcSession, text: stri
 	return answer === undefined ? undefined : writeJson(answer);
 }
 
-const LONG = 400_000;
+const LONG_REQUEST = 400_000;
 const DEEPEST = 200_000;
 
 async function answerTo(rpc: RpcServer, session: RpcSession, text: string): Promise<RpcResponse | RpcResponse[] | undefined> {
 	// Nested lists take the parser longest: very deep text is not parsed at all.
 	const tooDeep = () => failed(null, RPC_CODES.request, `nested more than ${LIMITS.nesting} deep`, "limit");
-	if (text.length > LONG && depthOf(text) > DEEPEST) return tooDeep();
+	if (text.length > LONG_REQUEST && depthOf(text) > DEEPEST) return tooDeep();
 	let message: unknown;
 	try {
 		message = readJson(text);

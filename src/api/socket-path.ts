@@ -7,9 +7,9 @@ import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readS
 import { basename, dirname, join } from "node:path";
 import { type Distrust, distrustAbove, distrustFolder, distrustSocket, foreign, type PathPart, type PathUser } from "../core/trust/path.ts";
 
-const LONGEST = 104;
+const MAX_SOCKET_PATH_BYTES = 104;
 
-export const fitsSocket = (path: string): boolean => Buffer.byteLength(path) <= LONGEST;
+export const fitsSocket = (path: string): boolean => Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES;
 export const plainSocket = (home: string): string => join(home, "sluice.sock");
 export const socketRecord = (home: string): string => join(home, "socket");
 /** How the name of the short folder begins: it says whose it is also to a program that may not read the home. */

@@ -311,7 +311,7 @@ export interface Scheduler extends Fleet {
 	 * Calls back after each commit of this process that wrote events or may have made a job startable, and also at intervals. Returns a function that ends it.
 	 * Only a hint: commits of other processes are seen with the next transaction, and at the next poll (`poll_others_ms`). `call` must not throw.
 	 */
-	watch(call: (news: CommitSummary) => void): () => void;
+	watch(call: (summary: CommitSummary) => void): () => void;
 
 	/** Records facts from outside: artifacts, heads, conditions, items. Jobs parked on them are decided again. */
 	observe(facts: Facts): Promise<void>;

@@ -7,9 +7,9 @@ import type { ToolDocument } from "../api/mcp-client.ts";
 export const LIST_ITEMS = 100;
 export const LOG_BYTES = { usual: 16_000, most: 40_000 } as const;
 /** Maximum characters of a whole answer as JSON, and of one text inside it. */
-const WHOLE = 40_000;
-const TEXT = 4_000;
-const PART = 10_000;
+const ANSWER_CHARACTERS = 40_000;
+const TEXT_CHARACTERS = 4_000;
+const PART_CHARACTERS = 10_000;
 
 export type Bounded = { document: ToolDocument; notes: string[] };
 
@@ -54,7 +54,7 @@ export function bounded(method: string, answer: ToolDocument, limit?: unknown): 
 		const all = document[key];
 		if (!Array.isArray(all) || all.length === 0) continue;
 		if (all.length === limit) notes.push(`There may be more ${key}: ${rest(all.at(-1), document)}.`);
-		const room = (WHOLE - sizeOf({ ...document, [key]: [] })) / (lists.length > 1 ? 2 : 1);
+		const room = (ANSWER_CHARACTERS - sizeOf({ ...document, [key]: [] })) / (lists.length > 1 ? 2 : 1);
 		const kept = fitting(all, Math.max(room, 2_000));
 		if (kept === all.length) continue;
 		const last: unknown = all[kept - 1];
@@ -62,16 +62,16 @@ export function bounded(method: string, answer: ToolDocument, limit?: unknown): 
 		notes.push(`${kept} of ${all.length} ${key} are shown: ${rest(last, document)}.`);
 		document = { ...document, [key]: all.slice(0, kept) };
 	}
-	return { document: sizeOf(document) > WHOLE ? cutParts(document, notes) : document, notes };
+	return { document: sizeOf(document) > ANSWER_CHARACTERS ? cutParts(document, notes) : document, notes };
 }
 
 /** Still too long: cut secondary lists and the large fields of a job as well. */
 function cutParts(document: ToolDocument, notes: string[]): ToolDocument {
 	const cut = ([key, value]: [string, unknown]): [string, unknown] => {
-		if (sizeOf(value) <= PART) return [key, value];
+		if (sizeOf(value) <= PART_CHARACTERS) return [key, value];
 		if (isObject(value) && key === "job") return [key, Object.fromEntries(Object.entries(value).map(cut))];
 		if (Array.isArray(value)) {
-			const kept = fitting(value, PART);
+			const kept = fitting(value, PART_CHARACTERS);
 			notes.push(`${kept} of ${value.length} ${key} are shown.`);
 			return [key, value.slice(0, kept)];
 		}
@@ -104,13 +104,13 @@ export const isObject = (value: unknown): value is ToolDocument => value !== nul
 
 /** Cuts long texts anywhere inside: prompts, payloads, failures. */
 function cutTexts(value: unknown, notes: string[]): unknown {
-	if (typeof value === "string" && value.length > TEXT) {
-		const left = value.length - TEXT;
+	if (typeof value === "string" && value.length > TEXT_CHARACTERS) {
+		const left = value.length - TEXT_CHARACTERS;
 		const note = "Texts that end in `… (N more characters)` were cut; `sluice show ID --json` in a shell has them whole.";
 		if (!notes.includes(note)) notes.push(note);
-		return `${value.slice(0, TEXT)}… (${left} more characters)`;
+		return `${value.slice(0, TEXT_CHARACTERS)}… (${left} more characters)`;
 	}
-	if (value instanceof JsonText) return value.text.length > TEXT ? cutTexts(value.text, notes) : value;
+	if (value instanceof JsonText) return value.text.length > TEXT_CHARACTERS ? cutTexts(value.text, notes) : value;
 	if (Array.isArray(value)) return value.map((one) => cutTexts(one, notes));
 	return isObject(value) ? cutFields(value, notes) : value;
 }
@@ -121,8 +121,8 @@ const cutFields = (document: ToolDocument, notes: string[]): ToolDocument =>
 /** A log was limited by the request; a drawing is cut at a line end. */
 function cutWhole(method: string, answer: ToolDocument, notes: string[]): ToolDocument {
 	const text = String(answer.text ?? "");
-	if (method === "job.logs" || text.length <= WHOLE) return answer;
-	const cut = text.slice(0, text.lastIndexOf("\n", WHOLE) + 1);
+	if (method === "job.logs" || text.length <= ANSWER_CHARACTERS) return answer;
+	const cut = text.slice(0, text.lastIndexOf("\n", ANSWER_CHARACTERS) + 1);
 	notes.push(
 		`The drawing is cut after ${cut.length} of ${text.length} characters: narrow it by \`job\` with \`max_depth\`, or by \`batch\`.`,
 	);

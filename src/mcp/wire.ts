@@ -5,7 +5,7 @@ import { createSplitter } from "../api/client.ts";
 import type { McpClient } from "../api/mcp-client.ts";
 
 /** Maximum bytes of one message, as in the daemon's servers. */
-const MOST = 10_000_000;
+const MAX_MESSAGE_BYTES = 10_000_000;
 
 export function stdioWire({ readJson, writeJson }: McpClient, stdin: typeof process.stdin, stdout: typeof process.stdout): Transport {
 	let closed = false;
@@ -27,8 +27,8 @@ export function stdioWire({ readJson, writeJson }: McpClient, stdin: typeof proc
 
 	const split = createSplitter(read);
 	function take(chunk: Buffer): void {
-		if (split(chunk) <= MOST) return;
-		fail(new Error(`a message of more than ${MOST} bytes`));
+		if (split(chunk) <= MAX_MESSAGE_BYTES) return;
+		fail(new Error(`a message of more than ${MAX_MESSAGE_BYTES} bytes`));
 		end();
 	}
 

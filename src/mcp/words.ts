@@ -7,8 +7,8 @@ import type { ToolMethod } from "./tools.ts";
 /** An answer as `bounded` leaves it, and as a daemon of another version may give it: any field may be missing. */
 type Spared<T> = T extends readonly (infer Entry)[] ? Spared<Entry>[] : T extends object ? { [Key in keyof T]?: Spared<T[Key]> } : T;
 
-type Told = "id" | "name" | "status" | "wait_reason" | "held" | "exit_kind" | "exit_code" | "end_reason";
-type Job = Spared<Pick<Result<"job.show">["job"], Told>>;
+type ShownKey = "id" | "name" | "status" | "wait_reason" | "held" | "exit_kind" | "exit_code" | "end_reason";
+type Job = Spared<Pick<Result<"job.show">["job"], ShownKey>>;
 
 const called = ({ id, name }: Job) => `job ${id}${name ? ` (${name})` : ""}`;
 const stand = (job: Job) => {

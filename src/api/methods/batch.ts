@@ -11,7 +11,7 @@ import { costOf } from "./budget.ts";
 import { noSuch } from "./known.ts";
 
 /** Jobs retried in one transaction: more would delay other callers. */
-const PIECE = 250;
+const RETRY_BATCH = 250;
 /** What `batch.retry` retries; jobs blocked by them are retried along with them. */
 const RETRIED = ["failed", "cancelled", "expired"];
 
@@ -88,8 +88,8 @@ export const batchMethods: Handlers<"batch"> = {
 		const restarted = new Set<number>();
 		const skipped: { job: number; reason: string }[] = [];
 		const ids = (await jobsOf(name, at)).filter(({ status }) => RETRIED.includes(status)).map(({ id }) => id);
-		for (let from = 0; from < ids.length; from += PIECE) {
-			const some = ids.slice(from, from + PIECE).filter((id) => !reset.has(id));
+		for (let from = 0; from < ids.length; from += RETRY_BATCH) {
+			const some = ids.slice(from, from + RETRY_BATCH).filter((id) => !reset.has(id));
 			const report = await at.context.scheduler.retryAll(some, { by: at.by });
 			for (const one of report.reset) reset.add(one);
 			for (const one of report.restarted) restarted.add(one);

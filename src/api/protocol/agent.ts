@@ -7,7 +7,7 @@ import type { Doc } from "../documents.ts";
 import { choice, maybe, text, viewerMethod, whole, word } from "../fields.ts";
 
 /** Longer output goes through the command line, which reads files piece by piece. */
-const MOST = 4_000_000;
+const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
 export const AGENT_METHODS = {
 	"agent.list": viewerMethod<Doc<{ agents: AgentDocument[] }>>()({
@@ -26,8 +26,8 @@ export const AGENT_METHODS = {
 		about: "What is made of recorded output: for writing and debugging profiles. Changes nothing.",
 		params: {
 			name: word("the agent"),
-			stdout: text("what it wrote", MOST),
-			stderr: maybe(text("what it wrote to stderr", MOST)),
+			stdout: text("what it wrote", MAX_OUTPUT_CHARACTERS),
+			stderr: maybe(text("what it wrote to stderr", MAX_OUTPUT_CHARACTERS)),
 			exit: whole("its exit code; 128 + n for a signal", 0, 255),
 			format: maybe(choice("read it as the output of this one, whatever the configuration says", FORMATS)),
 		},

@@ -35,7 +35,7 @@ export const BUDGET_METHODS = {
 		| Doc<{ budget: BudgetDocument; warned: boolean; first_breach: boolean }>
 	>()({
 		about:
-			"What jobs have cost, as their runs told it, by batch or another trait, the dearest first. With `subject`, `dim` and `amount`, an operator's business: charges use that no run of ours told; below zero takes back.",
+			"What jobs have cost, as their runs reported it, by batch or another trait, the dearest first. With `subject`, `dim` and `amount`, an operator's business: charges use that no run of ours reported; below zero takes back.",
 		params: {
 			per: maybe(choice("one line per (batch)", COST_GROUPS)),
 			batch: maybe(label("only jobs of this batch")),

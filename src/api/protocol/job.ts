@@ -176,7 +176,7 @@ export const JOB_METHODS = {
 			"Answers when all of these jobs have ended, or after a while with `done: false`: ask again. Takes one of `ids`, `batch`, `lane`, `all`. A run that asks lends its slot while it waits; a job that can end only after the run is refused.",
 		params: {
 			ids: maybe(ids("the jobs")),
-			batch: maybe(label("all jobs of this batch; those that have ended are told too")),
+			batch: maybe(label("all jobs of this batch; also those that have ended")),
 			lane: maybe(label("the jobs of this lane that have not ended")),
 			all: maybe(flag("every job that has not ended; of a run, not itself")),
 			timeout_ms: maybe(whole("how long to wait (25,000)", 0, 25_000)),

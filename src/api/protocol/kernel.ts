@@ -19,11 +19,11 @@ import {
 	word,
 } from "../fields.ts";
 
-const BIG = Number.MAX_SAFE_INTEGER;
-const pid = whole("the agent", 1, BIG);
-const sched_id = whole("the entry", 1, BIG);
+const MAX_WHOLE = Number.MAX_SAFE_INTEGER;
+const pid = whole("the agent", 1, MAX_WHOLE);
+const sched_id = whole("the entry", 1, MAX_WHOLE);
 const dim = word("a dimension: tokens, cost, wall …");
-const amount = whole("in whole units", 0, BIG);
+const amount = whole("in whole units", 0, MAX_WHOLE);
 const now = maybe(decimal("epoch seconds (the server's clock)", 0, 1e12));
 const worker_id = word("who works on it");
 const STATES = ["queued", "dispatched", "completed", "expired", "cancelled"] as const;
@@ -40,7 +40,7 @@ const enqueue = {
 const grant = {
 	pid,
 	dim,
-	limit: whole("in whole units", 0, BIG),
+	limit: whole("in whole units", 0, MAX_WHOLE),
 	warn_at: maybe(decimal("share of the limit at which to warn (0.8)", 0, 1)),
 	window: maybe(orNull(choice("begins anew each (null)", ["hour", "day"]))),
 };
@@ -102,7 +102,7 @@ export const KERNEL_METHODS = {
 			state: maybe(choice("only in this state", STATES)),
 			pid: maybe(pid),
 			limit: maybe(whole("at most so many (100)", 0, 10_000)),
-			offset: maybe(whole("skip so many (0)", 0, BIG)),
+			offset: maybe(whole("skip so many (0)", 0, MAX_WHOLE)),
 		},
 		`{entries: [${ENTRY}], total}`,
 	),

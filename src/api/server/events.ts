@@ -69,7 +69,7 @@ async function streamEvents(
 }
 
 /** Maximum events in one answer. */
-const MOST = 2000;
+const MAX_EVENTS = 2000;
 
 /** Sends the events since `since`, and ends. */
 async function once(context: Context, since: number, last: number): Promise<HttpReply> {
@@ -81,7 +81,7 @@ async function once(context: Context, since: number, last: number): Promise<Http
 			if (event.seq > seen + 1) text += gap(seen + 1, event.seq - 1, event.seq - 1);
 			text += frame(event);
 			seen = event.seq;
-			if (seen >= last || ++count >= MOST) break;
+			if (seen >= last || ++count >= MAX_EVENTS) break;
 		}
 	return { status: 200, headers: { "Content-Type": "text/event-stream; charset=utf-8" }, body: text || ": here\n\n" };
 }

@@ -24,7 +24,7 @@ export class Metrics {
 		private readonly startedAt: number,
 		private readonly version: string,
 	) {
-		this.off = scheduler.watch((news) => this.hear(news));
+		this.off = scheduler.watch((summary) => this.hear(summary));
 	}
 
 	/** Loads the runs that were live before this daemon started. */
@@ -115,7 +115,7 @@ export class Metrics {
 				perAccount("outage", "since"),
 			),
 			gauge("sluice_needs_human", "Jobs that wait for a person, a hundred at most.", [{ value: status.needs_human.length }]),
-			counter("sluice_usage_total", "What runs have told that they used since the start, by dimension.", rows("dim", this.usage)),
+			counter("sluice_usage_total", "What runs reported that they used since the start, by dimension.", rows("dim", this.usage)),
 			gauge("sluice_cost_dollars", "Cost, by subject, in the present window of its budget.", cost),
 			counter("sluice_jobs_added_total", "Jobs added since the start.", [{ value: this.added }]),
 			counter("sluice_jobs_ended_total", "Jobs that came to their end since the start, by status.", rows("status", this.outcomes)),

@@ -5,12 +5,13 @@
 import type { Clock, Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 
-const MOST = 10;
+/** Maximum requests with a wrong token that a source may make within the window. */
+const MAX_WRONG = 10;
 const WINDOW_MS = 60_000;
 /** Maximum sources that are counted separately; beyond, the oldest is dropped. */
 const MOST_SOURCES = 1000;
 /** Maximum sources that the log names. */
-const NAMED = 5;
+const NAMED_SOURCES = 5;
 
 /** All of 127.0.0.0/8 and ::1 is one source: a local user can call from any of these addresses. */
 const sourceOf = (address: string): string => (/^(?:::ffff:)?127\.|^::1$/.test(address) ? "loopback" : address);
@@ -20,7 +21,7 @@ type WrongTokenParts = { clock: Pick<Clock, "monotonic">; host: Pick<Host, "afte
 export class WrongTokens {
 	private readonly sources = new Map<string, { since: number; count: number }>();
 	/** Not logged yet. */
-	private untold = { count: 0, from: new Set<string>() };
+	private unlogged = { count: 0, from: new Set<string>() };
 	private cancel: (() => void) | undefined;
 
 	constructor(private readonly parts: WrongTokenParts) {}
@@ -36,26 +37,26 @@ export class WrongTokens {
 		this.sources.delete(source);
 		this.sources.set(source, window);
 		if (this.sources.size > MOST_SOURCES) this.sources.delete(this.sources.keys().next().value as string);
-		return window.count <= MOST ? 0 : window.since + WINDOW_MS - now;
+		return window.count <= MAX_WRONG ? 0 : window.since + WINDOW_MS - now;
 	}
 
 	/** Writes to the log what it does not have yet. */
 	close(): void {
 		this.cancel?.();
-		this.tell();
+		this.writeLog();
 	}
 
 	private note(source: string): void {
-		this.untold.count++;
-		if (this.untold.from.size < NAMED) this.untold.from.add(source);
-		this.cancel ??= this.parts.host.after(WINDOW_MS, () => this.tell());
+		this.unlogged.count++;
+		if (this.unlogged.from.size < NAMED_SOURCES) this.unlogged.from.add(source);
+		this.cancel ??= this.parts.host.after(WINDOW_MS, () => this.writeLog());
 	}
 
-	private tell(): void {
+	private writeLog(): void {
 		this.cancel = undefined;
-		const { count, from } = this.untold;
+		const { count, from } = this.unlogged;
 		if (count === 0) return;
-		this.untold = { count: 0, from: new Set() };
+		this.unlogged = { count: 0, from: new Set() };
 		this.parts.log.warn("requests with a wrong token were refused on the HTTP server", {
 			count,
 			within_s: WINDOW_MS / 1000,

@@ -227,8 +227,8 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 	let lookedAt = clock.monotonic();
 	// Subscribe before the first read so that no end is missed. The watcher also fires without events (another process may have committed), up to once a
 	// second; with many jobs, read less often.
-	const off = scheduler.watch((news) => {
-		const events = news.heard.length === 0 ? news.events : [...news.events, ...news.heard];
+	const off = scheduler.watch((summary) => {
+		const events = summary.heard.length === 0 ? summary.events : [...summary.events, ...summary.heard];
 		if (events.length === 0 && clock.monotonic() - lookedAt >= open.size * LOOK_EACH_MS) {
 			lookedAt = clock.monotonic();
 			doubted = new Set(open);
