@@ -16,7 +16,7 @@ export interface Git {
 	/** Standard output, without its last line break. Rejects with a GitError unless git exits with 0. */
 	ask(folder: string, args: readonly string[], options?: GitOptions): Promise<string>;
 	/** Like `ask`, but any exit code is an answer. Rejects only if git cannot be run or takes too long. */
-	tell(folder: string, args: readonly string[], options?: GitOptions): Promise<GitAnswer>;
+	run(folder: string, args: readonly string[], options?: GitOptions): Promise<GitAnswer>;
 }
 
 export class GitError extends Error {
@@ -55,20 +55,20 @@ export function worktreesIn(listed: string): { path: string; ref: string | null;
 
 /** The commit that a branch points to, or null when there is no such branch. */
 export async function headOf(git: Git, folder: string, branch: string): Promise<string | null> {
-	const { code, stdout } = await git.tell(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${localRef(branch)}^{commit}`]);
+	const { code, stdout } = await git.run(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${localRef(branch)}^{commit}`]);
 	const commit = stdout.trim();
 	return code === 0 && isCommit(commit) ? commit : null;
 }
 
 export async function isAncestor(git: Git, folder: string, older: string, newer: string): Promise<boolean> {
-	const { code, stderr } = await git.tell(folder, ["merge-base", "--is-ancestor", older, newer]);
+	const { code, stderr } = await git.run(folder, ["merge-base", "--is-ancestor", older, newer]);
 	if (code > 1) throw new GitError(`git merge-base: ${stderr.trim()}`, code, stderr);
 	return code === 0;
 }
 
 /** The branch that is checked out; null if HEAD is detached. */
 export async function currentBranch(git: Git, folder: string): Promise<string | null> {
-	const { code, stdout } = await git.tell(folder, ["symbolic-ref", "--quiet", "HEAD"]);
+	const { code, stdout } = await git.run(folder, ["symbolic-ref", "--quiet", "HEAD"]);
 	const ref = stdout.trim();
 	return code === 0 && ref.startsWith("refs/heads/") ? ref.slice("refs/heads/".length) : null;
 }

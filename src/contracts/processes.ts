@@ -33,7 +33,7 @@ export interface Processes {
 	 * Calls back with a run that may have exited. Only a hint: may come late, twice or never; then `look` finds it. One listener: the last one given counts.
 	 * `call` must not throw.
 	 */
-	onNews(call: (run: string) => void): void;
+	onExit(call: (run: string) => void): void;
 	/**
 	 * The state of a run. Synchronous and cheap: reads a few small files. Depends on nothing but the folder and the process table, so that any later process may
 	 * call it. `gone` is final: the implementation reads `exit` again after it has found no process, because the program may end in between.

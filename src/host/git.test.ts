@@ -18,7 +18,7 @@ test("a repository planted in a worktree is not used, by whichever path it is re
 	const treeOf = (path: string) => (path.startsWith(`${folder}/worktrees/`) ? { path: worktree, root: null } : undefined);
 	const git = openGit({ run: runProgram, env: () => ({ PATH: process.env.PATH ?? "" }), mark: "test", treeOf });
 	for (const path of [`${worktree}/evil`, `${folder}/./worktrees/r/1/evil`, `${folder}/link/evil`])
-		expect([path, await git.tell(path, ["rev-parse", "--absolute-git-dir"])]).toMatchObject([path, { code: 128, stdout: "" }]);
+		expect([path, await git.run(path, ["rev-parse", "--absolute-git-dir"])]).toMatchObject([path, { code: 128, stdout: "" }]);
 });
 
 test("at most so many tasks run at a time, in order, and one that fails gives its place away", async () => {

@@ -76,7 +76,7 @@ export function openGit(parts: {
 		return { GIT_DIR: own, GIT_WORK_TREE: tree.path };
 	}
 
-	async function tell(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
+	async function run(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
 		if (!isFolder(folder)) throw new GitError(`${folder} is not there`, null, "");
 		const env = await pinned(folder);
 		if (typeof env === "string") return { code: 128, stdout: "", stderr: `fatal: ${env}\n` };
@@ -99,9 +99,9 @@ export function openGit(parts: {
 	}
 
 	return {
-		tell,
+		run,
 		async ask(folder, args, options) {
-			const { code, stdout, stderr } = await tell(folder, args, options);
+			const { code, stdout, stderr } = await run(folder, args, options);
 			if (code === 0) return stdout.replace(/\n$/, "");
 			throw new GitError(`git ${args[0]}: ${complaintIn(stderr) || `exit code ${code}`}`, code, stderr);
 		},

@@ -22,14 +22,14 @@ const { appendFileSync } = require("node:fs");
 const { workerData: { cells, path, stuckMs, lookMs } } = require("node:worker_threads");
 let last = Atomics.load(cells, ${BEATS});
 let missed = 0;
-let told = false;
+let isReported = false;
 while (Atomics.wait(cells, ${STOP}, 0, lookMs) === "timed-out") {
 	const beats = Atomics.load(cells, ${BEATS});
 	missed = beats === last ? missed + 1 : 0;
 	last = beats;
-	if (missed === 0) told = false;
-	if (told || missed * lookMs < stuckMs) continue;
-	told = true;
+	if (missed === 0) isReported = false;
+	if (isReported || missed * lookMs < stuckMs) continue;
+	isReported = true;
 	try {
 		appendFileSync(path, new Date().toISOString() + " error the event loop is stuck; nothing is answered or started meanwhile ms=" + missed * lookMs + "\\n");
 	} catch {}

@@ -85,7 +85,7 @@ describe("a run", () => {
 
 	test("that ended or vanished is found without a notification", async () => {
 		const on = await supervise();
-		on.processes.tells = false;
+		on.processes.reportsExits = false;
 		const [done, lost] = [await on.add(), await on.add()];
 		on.processes.exit("1.1", 0);
 		on.processes.vanish("2.1");

@@ -83,7 +83,7 @@ export function createSupervisor(parts: SupervisorDeps) {
 		...actsOf(context),
 		/** Matches this host's processes with the runs assigned to it, then claims whenever something may be startable. */
 		async start(): Promise<Reconciled> {
-			processes.onNews((run) => guarded(() => onProcess(context, run)));
+			processes.onExit((run) => guarded(() => onProcess(context, run)));
 			// Connections of runs that waited for jobs ended with the earlier daemon. The runs ask again.
 			await scheduler.endWaits();
 			const report = await reconcileRuns(context, "with strangers");

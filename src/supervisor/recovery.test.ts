@@ -28,7 +28,7 @@ describe("after a crash", () => {
 	test("a run that ended meanwhile ends with the code its shim wrote down", async () => {
 		const before = await supervise();
 		const [good, bad] = [await before.add(), await before.add()];
-		before.processes.onNews(() => {});
+		before.processes.onExit(() => {});
 		before.processes.exit("1.1", 0);
 		before.processes.log("2.1", "stderr", "it broke\n");
 		before.processes.exit("2.1", 7);
@@ -41,7 +41,7 @@ describe("after a crash", () => {
 	test("a verdict that a run left in its folder is recorded before its end is judged; a file that cannot be read is ignored", async () => {
 		const before = await supervise();
 		const [no, damaged] = [await before.add(), await before.add()];
-		before.processes.onNews(() => {});
+		before.processes.onExit(() => {});
 		writeFileSync(before.path("1.1", "said.json"), '{"version":1,"verdict":{"verdict":"fail","text":"it deletes all users"},"result":[1]}');
 		writeFileSync(before.path("2.1", "said.json"), '{"version":1,"verd');
 		for (const run of ["1.1", "2.1"]) before.processes.exit(run, 0);

@@ -97,7 +97,7 @@ export async function repairCheckout(
 	for (const one of untracked) {
 		const [mine, theirs] = await Promise.all([
 			git.ask(path, ["hash-object", "--", one]),
-			git.tell(path, ["rev-parse", "--verify", "--quiet", `${to}:${one}`]),
+			git.run(path, ["rev-parse", "--verify", "--quiet", `${to}:${one}`]),
 		]);
 		if (mine.trim() !== theirs.stdout.trim()) return;
 	}

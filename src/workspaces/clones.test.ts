@@ -66,11 +66,11 @@ describe("a clone", () => {
 	test("is fetched at most twice for many concurrent callers, and each sees what origin had when it called", async () => {
 		const real = realGit();
 		let fetches = 0;
-		const tell: Git["tell"] = (folder, args, options) => {
+		const run: Git["run"] = (folder, args, options) => {
 			if (args[0] === "fetch") fetches++;
-			return real.tell(folder, args, options);
+			return real.run(folder, args, options);
 		};
-		const { origin, here, repo, freshen } = clone({ ...real, tell });
+		const { origin, here, repo, freshen } = clone({ ...real, run });
 		await freshen(repo);
 		fetches = 0;
 		const first = freshen(repo);

@@ -50,7 +50,7 @@ async function bring(tools: Tools, repo: Repo): Promise<void> {
 	try {
 		if (disk.changedAt(repo.path) === null) await make(tools, repo);
 		else {
-			const { stdout } = await git.tell(repo.path, ["config", "--get", "remote.origin.url"]);
+			const { stdout } = await git.run(repo.path, ["config", "--get", "remote.origin.url"]);
 			if (stdout.replace(/\n$/, "") !== repo.url) await pointTo(git, repo.path, repo);
 			await update(tools, repo, repo.path);
 		}
@@ -98,11 +98,11 @@ async function update(tools: Tools, repo: Repo, path: string): Promise<void> {
 async function fetchOrigin(tools: Tools, path: string): Promise<void> {
 	const { git } = tools;
 	const args = ["fetch", "--quiet", "--prune", "--no-write-fetch-head", "origin"];
-	const first = await git.tell(path, args, { timeoutMs: FETCH_MS });
+	const first = await git.run(path, args, { timeoutMs: FETCH_MS });
 	if (first.code === 0) return;
 	// A killed fetch leaves ref locks behind.
 	if (!dropOldLocks(tools, path, first.stderr)) throw failed(first);
-	const second = await git.tell(path, args, { timeoutMs: FETCH_MS });
+	const second = await git.run(path, args, { timeoutMs: FETCH_MS });
 	if (second.code !== 0) throw failed(second);
 }
 

@@ -20,7 +20,7 @@ function makeWorktree(before: (command: string | undefined) => void = () => {}) 
 			before(args[0]);
 			return git.ask(folder, args, options);
 		},
-		tell: git.tell,
+		run: git.run,
 	};
 	const context = { git: spied, disk: localDisk, worktrees: join(place, "worktrees"), runs: join(place, "runs") } as WorkspaceContext;
 	const tree = new Repository(join(context.worktrees, "r", "7"));

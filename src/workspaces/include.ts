@@ -14,7 +14,7 @@ export async function includeFiles(parts: WorkspaceDeps, repo: Repo, worktree: s
 	if (lstatSync(join(repo.path, FILE), { throwIfNoEntry: false })?.isFile() !== true) return 0;
 	const wanted = await parts.git.ask(repo.path, ["ls-files", "-z", "--others", "--ignored", `--exclude-from=${FILE}`]);
 	if (wanted === "") return 0;
-	const ignored = await parts.git.tell(repo.path, ["check-ignore", "-z", "--stdin"], { input: wanted });
+	const ignored = await parts.git.run(repo.path, ["check-ignore", "-z", "--stdin"], { input: wanted });
 	const paths = ignored.stdout.split("\0").filter((path) => path !== "");
 	if (paths.length > MOST)
 		parts.log.warn(`${FILE} names too many files; the first ones are copied`, { repo: repo.name, files: paths.length });

@@ -50,7 +50,7 @@ async function collect(context: WorkspaceContext, record: WorktreeRecord, path: 
 	}
 	if (commit !== "auto") return null;
 	await stageAll(git, path, { timeoutMs: SLOW_MS });
-	const { code } = await git.tell(path, ["diff", "--cached", "--quiet"]);
+	const { code } = await git.run(path, ["diff", "--cached", "--quiet"]);
 	if (code === 0) return null;
 	const who = await identityArgs(context, path);
 	// The message goes through standard input: a title is often the first words of the prompt, and every user of the machine can read arguments.

@@ -86,7 +86,7 @@ async function keep(context: WorkspaceContext, record: WorktreeRecord, commit: s
 	if (!isCommit(commit)) throw new GitError(`git gave ${JSON.stringify(commit)} for a commit`, null, "");
 	for (let nth = 1; nth <= MOST_RESCUES; nth++) {
 		const ref = rescueRef(record, nth);
-		const { code, stdout } = await context.git.tell(record.root, ["rev-parse", "--verify", "--quiet", `${ref}^{tree}`]);
+		const { code, stdout } = await context.git.run(record.root, ["rev-parse", "--verify", "--quiet", `${ref}^{tree}`]);
 		if (code === 0) {
 			const tree = await context.git.ask(record.root, ["rev-parse", "--verify", `${commit}^{tree}`]);
 			if (stdout.trim() === tree) return ref;
@@ -111,8 +111,8 @@ export async function saveTip(context: WorkspaceContext, record: WorktreeRecord)
 async function takeAway(context: WorkspaceContext, record: WorktreeRecord, path: string): Promise<void> {
 	const { git, disk } = context;
 	if (disk.size(`${path}/.git`) !== null) {
-		const { code } = await git.tell(path, ["reset", "--hard", "--quiet", "HEAD"]);
-		if (code === 0) await git.tell(path, ["clean", "-ffdq"], { timeoutMs: SLOW_MS });
+		const { code } = await git.run(path, ["reset", "--hard", "--quiet", "HEAD"]);
+		if (code === 0) await git.run(path, ["clean", "-ffdq"], { timeoutMs: SLOW_MS });
 		// git removes only a worktree whose `.git` points back to its entry.
 		await restorePointer(context, path).catch(() => {});
 		context.step?.("removal-cleaned", record.job);
@@ -142,7 +142,7 @@ export async function forgetWorktree(context: WorkspaceContext, record: Worktree
 	const path = worktreeOf(context, record.repo, record.job);
 	const all = await context.git.ask(record.root, ["worktree", "list", "--porcelain", "-z"]);
 	if (!all.split("\0").includes(`worktree ${path}`)) return;
-	await context.git.tell(record.root, ["worktree", "unlock", "--", path]);
+	await context.git.run(record.root, ["worktree", "unlock", "--", path]);
 	await context.git.ask(record.root, ["worktree", "remove", "--", path]);
 }
 
@@ -158,7 +158,7 @@ async function dropBranch(context: WorkspaceContext, record: WorktreeRecord): Pr
 
 /** Arguments that name the author of Sluice's commits: none where git knows the user's name and address, a generic identity otherwise. */
 export async function identityArgs(context: Pick<WorkspaceContext, "git">, folder: string): Promise<string[]> {
-	const { stdout } = await context.git.tell(folder, ["config", "--get-regexp", "^user\\.(name|email)$"]);
+	const { stdout } = await context.git.run(folder, ["config", "--get-regexp", "^user\\.(name|email)$"]);
 	return /^user\.name ./m.test(stdout) && /^user\.email ./m.test(stdout)
 		? []
 		: ["-c", "user.name=Sluice", "-c", "user.email=sluice@localhost"];

@@ -29,7 +29,7 @@ async function sourceOf(context: WorkspaceContext, repo: Repo, { job, branch, co
 	const own = branch ?? (await ownBranch(context, repo, job));
 	if (own !== null && (await headOf(context.git, repo.path, own)) !== null) return { branch: own };
 	if (commit !== undefined && isCommit(commit)) {
-		const { code } = await context.git.tell(repo.path, ["cat-file", "-e", `${commit}^{commit}`]);
+		const { code } = await context.git.run(repo.path, ["cat-file", "-e", `${commit}^{commit}`]);
 		if (code === 0) return { commit };
 	}
 	const base = repo.base_branch === null ? null : await headOf(context.git, repo.path, repo.base_branch);

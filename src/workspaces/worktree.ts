@@ -116,7 +116,7 @@ async function scrapHalfMade(context: WorkspaceContext, record: WorktreeRecord):
 	context.log.warn("a worktree was left half made; it is made anew", { job: record.job, repo: record.repo });
 	const path = worktreeOf(context, record.repo, record.job);
 	// git keeps a worktree locked while it adds it.
-	await context.git.tell(record.root, ["worktree", "unlock", "--", path]).catch(() => {});
+	await context.git.run(record.root, ["worktree", "unlock", "--", path]).catch(() => {});
 	context.disk.remove(path);
 	await forgetWorktree(context, record);
 	await unlockBranch(context, record);
@@ -135,7 +135,7 @@ async function unlockBranch(context: WorkspaceContext, record: WorktreeRecord): 
 async function isThere(context: WorkspaceContext, record: WorktreeRecord): Promise<boolean> {
 	const path = worktreeOf(context, record.repo, record.job);
 	if (context.disk.size(`${path}/.git`) === null) return false;
-	const { code, stdout } = await context.git.tell(path, ["rev-parse", "--absolute-git-dir"]);
+	const { code, stdout } = await context.git.run(path, ["rev-parse", "--absolute-git-dir"]);
 	if (code !== 0) throw refuseJob(`${path} is no longer a worktree of ${record.root}`, "move it away, then retry");
 	// No run is live in this worktree now, so an index lock was left by a git that was killed during the last run.
 	context.disk.remove(`${stdout.trim()}/index.lock`);

@@ -27,8 +27,8 @@ export class FakeProcesses implements Processes {
 	private call: (run: string) => void = () => {};
 	/** False: hand-overs stay with the launcher until `start` is called. */
 	prompt = true;
-	/** False: nobody tells of anything. */
-	tells = true;
+	/** False: no exit is reported. */
+	reportsExits = true;
 	/** Thrown by the next hand-overs. */
 	refuses: Error | null = null;
 
@@ -67,7 +67,7 @@ export class FakeProcesses implements Processes {
 		const launch = this.launchOf(run);
 		this.machine.shims.delete(launch.mark);
 		writeFileSync(`${launch.dir}/exit`, launchFailed === null ? `1 ${code}\n` : `1 ${missing ?? "launch"} ${code} ${launchFailed}\n`);
-		this.tell(run);
+		this.reportExit(run);
 	}
 
 	/** Shim and program vanish without a word. */
@@ -85,7 +85,7 @@ export class FakeProcesses implements Processes {
 		writeFileSync(`${this.launchOf(run).dir}/${stream}.log`, text, { flag: "a" });
 	}
 
-	onNews(call: (run: string) => void): void {
+	onExit(call: (run: string) => void): void {
 		this.call = call;
 	}
 
@@ -137,7 +137,7 @@ export class FakeProcesses implements Processes {
 		// A killed shim writes nothing, and one without its folder cannot.
 		if (signal === "SIGKILL" || !existsSync(dir)) return;
 		writeFileSync(`${dir}/exit`, `1 ${signal === "SIGINT" ? 130 : 143}\n`);
-		this.tell(run);
+		this.reportExit(run);
 	}
 
 	sweep(marks: readonly string[]): Map<string, number[]> {
@@ -203,7 +203,7 @@ export class FakeProcesses implements Processes {
 		return launch;
 	}
 
-	private tell(run: string): void {
-		if (this.tells) this.call(run);
+	private reportExit(run: string): void {
+		if (this.reportsExits) this.call(run);
 	}
 }

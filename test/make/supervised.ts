@@ -174,7 +174,7 @@ export class Supervised {
 	/** The daemon is killed and started again: what it had in memory is gone, its machine and its files are not. */
 	async crash(changes: SupervisedOptions & { awayMs?: number } = {}): Promise<Supervised> {
 		this.host.clear();
-		this.processes.onNews(() => {});
+		this.processes.onExit(() => {});
 		await this.sluice.close();
 		this.clock.pass(changes.awayMs ?? 0);
 		const processes = new FakeProcesses(this.processes.machine);

@@ -21,7 +21,7 @@ export async function baseOfFolder(git: Git, root: string): Promise<string> {
 
 /** The remote's default branch; null when it has none yet, or does not name it. */
 export async function baseOfRemote(git: Git, url: string): Promise<string | null> {
-	const { code, stdout } = await git.tell("/", ["ls-remote", "--symref", "--", url, "HEAD"], { timeoutMs: ASK_MS });
+	const { code, stdout } = await git.run("/", ["ls-remote", "--symref", "--", url, "HEAD"], { timeoutMs: ASK_MS });
 	return code === 0 ? (/^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(stdout)?.[1] ?? null) : null;
 }
 

@@ -128,7 +128,7 @@ test("100 lists of repos at once: each repo is looked at twice, a few repos at a
 	);
 	const [asked, open]: [string[], Set<string>] = [[], new Set()];
 	let most = 0;
-	const tell = async (path: string, args: readonly string[]) => {
+	const run = async (path: string, args: readonly string[]) => {
 		if (args[0] === "symbolic-ref") asked.push(path);
 		open.add(path);
 		most = Math.max(most, open.size);
@@ -138,7 +138,7 @@ test("100 lists of repos at once: each repo is looked at twice, a few repos at a
 	};
 	const { list } = createRepos({
 		config: { settings: () => ({ repos }), engine: () => ({ repos }) } as never,
-		git: { tell, ask: async (path, args) => (await tell(path, args)).stdout.trim() },
+		git: { run, ask: async (path, args) => (await run(path, args)).stdout.trim() },
 		scheduler: { status: async () => ({ hosts: [] }) } as never,
 		clone: () => "",
 		worktrees: () => [],

@@ -184,9 +184,7 @@ function checkUrl(url: string): void {
 async function checkRemote(git: Git, url: string, branch: string | undefined): Promise<void> {
 	const shown = withoutCredentials(url);
 	const wants = branch === undefined ? [] : [localRef(branch)];
-	const seen = await git
-		.tell("/", ["ls-remote", "--exit-code", "--", url, ...wants], { timeoutMs: LOOK_MS })
-		.catch((error: Error) => error);
+	const seen = await git.run("/", ["ls-remote", "--exit-code", "--", url, ...wants], { timeoutMs: LOOK_MS }).catch((error: Error) => error);
 	if (seen instanceof Error || (seen.code !== 0 && seen.code !== 2)) {
 		const said =
 			seen instanceof Error ? seen.message : (seen.stderr.split("\n").find((line) => /^(?:fatal|error): /.test(line)) ?? seen.stderr);
@@ -259,7 +257,7 @@ async function rootOf(git: Git, path: string): Promise<string> {
 		});
 	if (!path.startsWith("/")) throw new SluiceError("invalid", `path: ${check.shown(path)} is not an absolute path`, { field: "path" });
 	try {
-		const { code, stdout } = await git.tell(path, ["rev-parse", "--show-toplevel"]);
+		const { code, stdout } = await git.run(path, ["rev-parse", "--show-toplevel"]);
 		const top = code === 0 ? stdout.trim() : await git.ask(path, ["rev-parse", "--absolute-git-dir"]);
 		return realpathSync(top);
 	} catch (error) {

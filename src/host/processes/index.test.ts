@@ -18,8 +18,8 @@ describe("the end of a program", () => {
 		await bed.launch("1.1", ["sh", "-c", "echo out; echo err >&2; exit 3"]);
 		expect(await bed.end("1.1")).toEqual(exited(3));
 		expect([bed.read("1.1", "stdout.log"), bed.read("1.1", "stderr.log"), bed.read("1.1", "exit")]).toEqual(["out\n", "err\n", "1 3\n"]);
-		await until(() => bed.news.length === 1);
-		expect(bed.news).toEqual(["1.1"]);
+		await until(() => bed.exits.length === 1);
+		expect(bed.exits).toEqual(["1.1"]);
 		expect(readdirSync(bed.dirOf("1.1")).sort()).toEqual(["exit", "start", "stderr.log", "stdout.log"]);
 	});
 
@@ -234,7 +234,7 @@ describe("odd places", () => {
 		await bed.launch("1.1", ["sh", "-c", "pwd; exit 4"]);
 		expect(await bed.end("1.1")).toEqual(exited(4));
 		expect(bed.read("1.1", "stdout.log")).toBe(`${home}\n`);
-		await until(() => bed.news.length === 1);
+		await until(() => bed.exits.length === 1);
 	});
 
 	test("a FIFO that is removed, or is a plain file", async () => {
@@ -246,7 +246,7 @@ describe("odd places", () => {
 		rmSync(join(home, "exits"));
 		for (let i = 0; i < 40; i++) await bed.launch(`${i}.1`, ["sh", "-c", `exit ${i}`]);
 		for (let i = 0; i < 40; i++) expect(await bed.end(`${i}.1`)).toEqual(exited(i));
-		expect(bed.news).toEqual([]);
+		expect(bed.exits).toEqual([]);
 		expect(readdirSync(home)).not.toContain("exits");
 	});
 

@@ -30,7 +30,7 @@ export async function openProcesses(options: { home: string; lease?: LeaseFile }
 			(options.lease ? startWatcher(programs, table.self, options.lease) : ""),
 		look: (dir) => sight(dir, table),
 		giveUp: (dir, why) => recordFailure(dir, table, why),
-		tell: (run) => listener(run),
+		exited: (run) => listener(run),
 	});
 	/** Processes seen below a run when it was asked to stop that do not carry its mark. They count as the run's until they are gone. */
 	const unmarked = new Map<string, Being[]>();
@@ -47,7 +47,7 @@ export async function openProcesses(options: { home: string; lease?: LeaseFile }
 			checkLaunch(launch);
 			await shims.hand(launch);
 		},
-		onNews(call) {
+		onExit(call) {
 			listener = call;
 		},
 		look(run, dir) {

@@ -31,7 +31,7 @@ export type ProcessTable = {
 const ME = process.getuid?.() ?? -1;
 const NAME = "SLUICE_MARK=";
 /** Clock ticks per second: Linux always uses 100 under /proc. */
-const TICKS = 100;
+const TICKS_PER_SECOND = 100;
 /** Maximum number of a caller's ancestors that are read: more than a program can easily put between itself and its run. */
 export const HIGHEST = 1024;
 
@@ -46,7 +46,7 @@ export function procTable(): ProcessTable {
 		beganAt(pid) {
 			const start = statOf(pid)?.start;
 			const uptime = Number(readSmall("/proc/uptime")?.toString("latin1").split(" ", 1)[0]);
-			return start === undefined ? null : Date.now() - Math.round(uptime * 1000 - (Number(start) * 1000) / TICKS);
+			return start === undefined ? null : Date.now() - Math.round(uptime * 1000 - (Number(start) * 1000) / TICKS_PER_SECOND);
 		},
 		carriers(wanted) {
 			const found = new Map<string, number[]>();

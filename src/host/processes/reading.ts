@@ -13,10 +13,10 @@ export function quietly<Value>(read: () => Value): Value | null {
 	}
 }
 
-const USUAL = 16_384;
+const USUAL_BYTES = 16_384;
 /** More than the kernel allows for a program's environment. A run can put anything in place of its `exit` file, even an endless device. */
-const MOST = 8_000_000;
-let buffer = Buffer.allocUnsafe(USUAL);
+const MAX_BYTES = 8_000_000;
+let buffer = Buffer.allocUnsafe(USUAL_BYTES);
 
 /**
  * Reads a whole small file; the buffer is valid until the next call. Null for a file that is not small; a FIFO without a writer reads as empty. Needs half
@@ -32,8 +32,8 @@ export function readSmall(path: string): Buffer | null {
 				// /proc/*/environ is returned in pieces of at most a page; all other files are returned in one piece.
 				if (length < buffer.length && (count === 0 || length < 4096)) return buffer.subarray(0, length);
 				if (length < buffer.length) continue;
-				if (length > MOST) {
-					buffer = Buffer.allocUnsafe(USUAL);
+				if (length > MAX_BYTES) {
+					buffer = Buffer.allocUnsafe(USUAL_BYTES);
 					return null;
 				}
 				const larger = Buffer.allocUnsafe(buffer.length * 2);

@@ -79,7 +79,7 @@ describe("the daemon is killed", () => {
 			expect(await bed.end(run)).toMatchObject({ state: "exited", code: 5 });
 			expect(bed.read(run, "stdout.log")).toBe("done\n");
 		}
-		await until(() => Object.keys(runs).every((run) => bed.news.includes(run)));
+		await until(() => Object.keys(runs).every((run) => bed.exits.includes(run)));
 		// All shims of the killed daemon are gone by then.
 		await until(() => shims.every((pid) => startOf(pid) === null));
 	});
@@ -115,7 +115,7 @@ describe("a shim is killed", () => {
 		await until(() => bed.processes.sweep([bed.markOf("1.1")]).size === 1);
 		const before = bed.look("1.1");
 		process.kill(shimOf(bed.read("1.1", "start")), "SIGKILL");
-		await until(() => bed.news.length > 0);
+		await until(() => bed.exits.length > 0);
 		expect(bed.look("1.1")).toEqual(before);
 		await bed.launch("1.2", ["true"]);
 		expect(await bed.end("1.2")).toMatchObject({ code: 0 });
@@ -128,7 +128,7 @@ describe("a shim is killed", () => {
 		await bed.launch("1.1", ["sh", "-c", "sleep 1000 & wait"]);
 		await until(() => bed.processes.sweep([bed.markOf("1.1")]).get(bed.markOf("1.1"))?.length === 2);
 		process.kill(shimOf(bed.read("1.1", "start")), "SIGKILL");
-		await until(() => bed.news.length > 0);
+		await until(() => bed.exits.length > 0);
 		expect(bed.processes.signal("1.1", bed.dirOf("1.1"), "SIGKILL")).toBe(true);
 		expect(await bed.end("1.1")).toEqual({ state: "gone", reboot: false });
 		expect(bed.processes.signal("1.1", bed.dirOf("1.1"), "SIGKILL")).toBe(false);
@@ -171,5 +171,5 @@ test("closing leaves runs alone, and ends idle shims", async () => {
 	expect(parentOf(shimOf(first.read("1.1", "start")))).toBe(process.pid);
 	expect(second.processes.signal("1.1", second.dirOf("1.1"), "SIGTERM")).toBe(true);
 	expect(await second.end("1.1")).toMatchObject({ signal: "SIGTERM" });
-	await until(() => second.news.includes("1.1"));
+	await until(() => second.exits.includes("1.1"));
 });

@@ -12,12 +12,12 @@ import { launchText, runText } from "./shim.ts";
 /*
  * Starting a process from Node takes time in proportion to the daemon's memory (0.9 ms at 51 MB, 18 ms at 551 MB) and blocks the event loop meanwhile; writing
  * to the pipe of an existing shim takes a twentieth of the smaller figure. A shim that has finished its run takes the next. Long runs occupy their shims, so
- * beyond REUSED of them the launcher starts a shim for a single run. Every shim has its own session, reads commands from a pipe and ends when the pipe closes:
+ * beyond MAX_REUSED_SHIMS of them the launcher starts a shim for a single run. Every shim has its own session, reads commands from a pipe and ends when the pipe closes:
  * after the daemon's death, each still finishes the run it has.
  */
-const REUSED = 16;
+const MAX_REUSED_SHIMS = 16;
 /** How often a run is handed over to another shim because its shim died before creating the marker. */
-const TRIES = 3;
+const MAX_HANDOVERS = 3;
 
 type Shim = { id: string; child: ChildProcess; launch: Launch | null };
 
@@ -44,9 +44,9 @@ export function openShims(parts: {
 	look: (dir: string) => Sighting;
 	/** Prevents an attempt from ever starting and records why it did not. */
 	giveUp: (dir: string, why: string) => void;
-	tell: (run: string) => void;
+	exited: (run: string) => void;
 }) {
-	const { programs, prelude, look, giveUp, tell } = parts;
+	const { programs, prelude, look, giveUp, exited } = parts;
 	const tag = randomBytes(4).toString("hex");
 	const shims = new Map<string, Shim>();
 	const busy = new Map<string, Shim>();
@@ -84,18 +84,18 @@ export function openShims(parts: {
 			} catch {
 				// The run's folder cannot be written. The caller meets the same error when it looks at the run.
 			}
-			tell(launch.run);
+			exited(launch.run);
 		};
 		const count = (tries.get(launch) ?? 0) + 1;
 		tries.set(launch, count);
-		if (look(launch.dir).state !== "unstarted") tell(launch.run);
-		else if (count < TRIES) hand(launch).catch(failed);
+		if (look(launch.dir).state !== "unstarted") exited(launch.run);
+		else if (count < MAX_HANDOVERS) hand(launch).catch(failed);
 		else failed(null);
 	}
 
 	async function hand(launch: Launch): Promise<void> {
 		if (closed) throw new SluiceError("closed", "the process layer was closed");
-		const shim = idle.pop() ?? (shims.size < REUSED || !programs.setsidForks ? newShim() : null);
+		const shim = idle.pop() ?? (shims.size < MAX_REUSED_SHIMS || !programs.setsidForks ? newShim() : null);
 		if (!shim) return handToLauncher(launch);
 		if (shim.child.pid === undefined) return refuse(shim.child, programs);
 		shim.launch = launch;
@@ -123,7 +123,7 @@ export function openShims(parts: {
 		if (shim.launch?.run !== run) return;
 		shim.launch = null;
 		if (busy.get(run) === shim) busy.delete(run);
-		if (idle.length < REUSED) idle.push(shim);
+		if (idle.length < MAX_REUSED_SHIMS) idle.push(shim);
 		else shim.child.stdin?.end();
 	}
 
@@ -137,7 +137,7 @@ export function openShims(parts: {
 			const shim = shims.get(id ?? "");
 			if (shim) free(shim, run);
 			// Only exits are reported: shims of an earlier version also report starts.
-			if (kind === "exited") tell(run);
+			if (kind === "exited") exited(run);
 		},
 		/** The caller has seen that the run has started. */
 		started: (run: string) => void handed.delete(run),

@@ -16,10 +16,10 @@ type Start = { shim: Being; boot: string; program: Being | null; mark: string | 
 /** An empty marker (full disk, crash) counts as unstarted for this long. After that no shim will fill it in any more, and the run counts as gone. */
 const MARKER_GRACE_MS = 10_000;
 /** How long `signalRun` waits for the program to start, in tries of 1 ms. */
-const PATIENCE = 50;
+const START_TRIES = 50;
 
 /** Signals whose numbers are usual in exit codes. Any other 128 + n is taken for an ordinary exit code. */
-const USUAL: Record<number, string> = {
+const SIGNAL_NAMES: Record<number, string> = {
 	1: "SIGHUP",
 	2: "SIGINT",
 	3: "SIGQUIT",
@@ -61,8 +61,8 @@ function seenOf(start: Start | "stale", table: ProcessTable): Sighting {
  * the mark.
  */
 function beingOf({ shim, program, mark }: Start, table: ProcessTable): Being | null {
-	const told = program && startIf(program, table);
-	if (program && told) return { pid: program.pid, start: told };
+	const programStart = program && startIf(program, table);
+	if (program && programStart) return { pid: program.pid, start: programStart };
 	const start = startIf(shim, table);
 	if (start === null) return mark === null ? null : oldestOf(mark, table);
 	return (mark === null ? null : table.childOf(shim.pid)) ?? { pid: shim.pid, start };
@@ -118,7 +118,7 @@ export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signa
 			return left !== null && signalProgram(left, table, signal);
 		}
 		const child = mark === null ? null : table.childOf(shim.pid);
-		if ((child && !table.isCopy(child.pid, shim.pid)) || tries === PATIENCE) return signalChild(dir, child, mark, table, signal);
+		if ((child && !table.isCopy(child.pid, shim.pid)) || tries === START_TRIES) return signalChild(dir, child, mark, table, signal);
 		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 	}
 }
@@ -186,7 +186,7 @@ function readExit(dir: string): Sighting | null {
 	const [, failed, digits, why] = /^1 (?:(launch|program|folder) )?(\d{1,3})(?: ([\s\S]*))?\n$/.exec(text ?? "") ?? [];
 	if (digits === undefined) return null;
 	const code = Number(digits);
-	if (failed === undefined) return { state: "exited", code, signal: USUAL[code - 128] ?? null, launch_failed: null };
+	if (failed === undefined) return { state: "exited", code, signal: SIGNAL_NAMES[code - 128] ?? null, launch_failed: null };
 	const missing = failed === "program" || failed === "folder" ? { missing: failed as "program" | "folder" } : {};
 	return { state: "exited", code, signal: null, launch_failed: why ?? "unknown", ...missing };
 }

@@ -119,20 +119,20 @@ async function mergePlace(context: WorkspaceContext, repo: Repo, record: Worktre
 	const { git, disk } = context;
 	const name = createHash("sha256").update(record.base_branch).digest("hex").slice(0, 12);
 	const path = `${repoFolder(context, repo.name)}/merge-${name}`;
-	const own = disk.size(`${path}/.git`) === null ? null : await git.tell(path, ["rev-parse", "--absolute-git-dir"]);
+	const own = disk.size(`${path}/.git`) === null ? null : await git.run(path, ["rev-parse", "--absolute-git-dir"]);
 	if (own?.code === 0) {
 		disk.remove(`${own.stdout.trim()}/index.lock`);
-		for (const what of ["rebase", "merge", "cherry-pick"]) await git.tell(path, [what, "--abort"]);
-		const reset = await git.tell(path, ["checkout", "--quiet", "--force", "--detach", base], { timeoutMs: SLOW_MS });
+		for (const what of ["rebase", "merge", "cherry-pick"]) await git.run(path, [what, "--abort"]);
+		const reset = await git.run(path, ["checkout", "--quiet", "--force", "--detach", base], { timeoutMs: SLOW_MS });
 		if (reset.code === 0) {
 			await git.ask(path, ["clean", "-ffdq"], { timeoutMs: SLOW_MS });
 			return path;
 		}
 	}
 	await context.line(repo.path, async () => {
-		await git.tell(repo.path, ["worktree", "unlock", "--", path]);
+		await git.run(repo.path, ["worktree", "unlock", "--", path]);
 		disk.remove(path);
-		await git.tell(repo.path, ["worktree", "remove", "--", path]);
+		await git.run(repo.path, ["worktree", "remove", "--", path]);
 		disk.makeFolder(repoFolder(context, repo.name));
 		await git.ask(repo.path, ["worktree", "add", "--quiet", "--detach", "--", path, base], { timeoutMs: SLOW_MS });
 	});
@@ -158,11 +158,11 @@ async function join(
 	const isMerge = merges.trim() !== "0";
 	if (!isMerge) await git.ask(place, ["checkout", "--quiet", "--detach", tip], { timeoutMs: SLOW_MS });
 	const how = isMerge ? ["merge", "--quiet", "--no-ff", "--no-edit", "--no-verify", tip] : ["rebase", "--quiet", base];
-	const { code, stdout, stderr } = await git.tell(place, [...who, ...how], { timeoutMs: SLOW_MS });
+	const { code, stdout, stderr } = await git.run(place, [...who, ...how], { timeoutMs: SLOW_MS });
 	if (code === 0) return { commit: await git.ask(place, ["rev-parse", "--verify", "HEAD^{commit}"]) };
 	const unmerged = await git.ask(place, ["diff", "--name-only", "--diff-filter=U", "-z"]);
 	const files = [...new Set(unmerged.split("\0").filter((path) => path !== ""))].slice(0, MOST_FILES);
-	await git.tell(place, [isMerge ? "merge" : "rebase", "--abort"]);
+	await git.run(place, [isMerge ? "merge" : "rebase", "--abort"]);
 	if (files.length === 0)
 		throw new GitError(`git ${how[0]}: ${(stderr || stdout).trim().split("\n")[0] ?? `exit code ${code}`}`, code, stderr);
 	return { files, message: `${someOf(files)} changed on both sides` };
@@ -178,9 +178,9 @@ async function refusedModules(
 	place: string,
 	{ base, commit }: { base: string; commit: string },
 ): Promise<MergeResult | null> {
-	if ((await git.tell(place, ["diff", "--quiet", base, commit, "--", MODULES])).code === 0) return null;
+	if ((await git.run(place, ["diff", "--quiet", base, commit, "--", MODULES])).code === 0) return null;
 	const look = ["grep", "--recurse-submodules", "--quiet", "-e", "submodule", "--", `:(top,literal)${MODULES}`];
-	const { code, stderr } = await git.tell(place, look);
+	const { code, stderr } = await git.run(place, look);
 	if (code <= 1) return null;
 	const said = stderr.split("\n").find((line) => line.startsWith("fatal: ")) ?? stderr.trim();
 	const why = `git refuses ${MODULES} of ${record.branch}: ${said.replace("fatal: ", "").slice(0, 300)}; correct it and commit`;
@@ -224,7 +224,7 @@ async function verify(
 async function push(context: WorkspaceContext, repo: Repo, record: WorktreeRecord, to: string, from: string): Promise<"again" | null> {
 	const ref = localRef(record.base_branch);
 	const args = ["push", "--quiet", "--no-verify", `--force-with-lease=${ref}:${from}`, "origin", `${to}:${ref}`];
-	const { code, stderr } = await context.git.tell(repo.path, args, { timeoutMs: SLOW_MS });
+	const { code, stderr } = await context.git.run(repo.path, args, { timeoutMs: SLOW_MS });
 	context.step?.("merge-pushed", record.job);
 	await context.freshen(repo);
 	const now = await headOf(context.git, repo.path, record.base_branch);

@@ -13,8 +13,8 @@ import { until } from "../until.ts";
 export type Launched = {
 	home: string;
 	processes: Processes;
-	/** The runs that were told of as exited, in order. */
-	news: string[];
+	/** The runs whose exit was reported, in order. */
+	exits: string[];
 	dirOf(run: string): string;
 	markOf(run: string): string;
 	/** Launches with an ordinary environment, unless told otherwise. */
@@ -31,9 +31,9 @@ export async function makeLaunched(options: { home?: string; tag?: string; lease
 	const home = options.home ?? makeFolder();
 	const tag = options.tag ?? `test${randomBytes(6).toString("hex")}`;
 	const processes = await openProcesses({ home, ...(options.leased ? { lease: { file: join(home, "lease"), prefix: `${tag}-` } } : {}) });
-	const news: string[] = [];
+	const exits: string[] = [];
 	const launched = new Set<string>();
-	processes.onNews((one) => news.push(one));
+	processes.onExit((one) => exits.push(one));
 	const dirOf = (run: string) => join(home, run);
 	const markOf = (run: string) => `${tag}-${run}`;
 	const look = (run: string) => processes.look(run, dirOf(run));
@@ -54,7 +54,7 @@ export async function makeLaunched(options: { home?: string; tag?: string; lease
 	return {
 		home,
 		processes,
-		news,
+		exits,
 		dirOf,
 		markOf,
 		look,
