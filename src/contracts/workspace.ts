@@ -7,11 +7,11 @@ import type { Claimed, RunEnd } from "./scheduler.ts";
 export type { RepoSettings } from "../core/schema/repo.ts";
 export type Hook = keyof RepoSettings["hooks"];
 
-/** Where a run takes place. `told`: text added to the prompt of a run that has to repair something. */
+/** Where a run takes place. `feedback`: text added to the prompt of a run that has to repair something. */
 export type EnteredWorkspace = {
 	cwd: string;
 	env: Record<string, string>;
-	told: string | null;
+	feedback: string | null;
 	/** The repo's `allow`, and its `verify` as argv; empty = none. */
 	allow: string[];
 	verify: string[];

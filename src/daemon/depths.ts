@@ -13,9 +13,9 @@ export function logDepths(parts: { scheduler: Pick<Scheduler, "status">; host: P
 	let cancel = () => {};
 	const failed = (error: unknown) => log.warn("the queue depth could not be asked for", { error });
 	const next = () => {
-		if (!stopped) cancel = host.after(DEPTHS_MS, () => void tell().catch(failed).finally(next));
+		if (!stopped) cancel = host.after(DEPTHS_MS, () => void logOnce().catch(failed).finally(next));
 	};
-	async function tell(): Promise<void> {
+	async function logOnce(): Promise<void> {
 		const { lanes, queued_total, running, paused } = await scheduler.status();
 		const depths = Object.fromEntries(
 			Object.entries(lanes).map(([name, lane]) => [name, `${lane.queued} queued, ${lane.running} running`]),

@@ -19,8 +19,8 @@ export function createVersions(): FindVersion {
 		if (path === null || mark === null) return { there: false };
 		const before = known.get(path);
 		if (before?.mark === mark) return before.found;
-		const found = versionOf(path, env, PATIENCE_MS).then((told): ProgramFound => {
-			if ("version" in told) return { there: true, version: told.version };
+		const found = versionOf(path, env, PATIENCE_MS).then((answer): ProgramFound => {
+			if ("version" in answer) return { there: true, version: answer.version };
 			// The machine may have been too busy: the next start asks again.
 			known.delete(path);
 			return { there: true, version: null };

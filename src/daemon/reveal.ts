@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { codeOf } from "../core/errors.ts";
 import { envReferenceOf, type Reveal } from "../core/input/env-reference.ts";
 
-const MOST = 64 * 1024;
+const MAX_FILE_BYTES = 64 * 1024;
 
 export const createReveal =
 	(env: Record<string, string | undefined>): Reveal =>
@@ -23,7 +23,7 @@ export const createReveal =
 		const path = reference.path.startsWith("~/") ? join(env.HOME ?? "/", reference.path.slice(2)) : reference.path;
 		try {
 			const stat = statSync(path);
-			if (!stat.isFile() || stat.size > MOST) return { problem: `${path} is not a file of at most ${MOST / 1024} kB` };
+			if (!stat.isFile() || stat.size > MAX_FILE_BYTES) return { problem: `${path} is not a file of at most ${MAX_FILE_BYTES / 1024} kB` };
 			const value = readFileSync(path, "utf8").replace(/\r?\n$/, "");
 			if (value === "") return { problem: `${path} is empty` };
 			return value.includes("\0") ? { problem: `${path} is not text` } : { value };

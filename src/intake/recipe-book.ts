@@ -14,7 +14,7 @@ import { readPlainFileNow } from "../host/plain-file.ts";
 import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../host/yaml-bounds.ts";
 
 const KINDS = /\.ya?ml$/;
-const MOST = 1_000_000;
+const MAX_CHARACTERS = 1_000_000;
 
 export type RecipeBook = ReturnType<typeof openRecipeBook>;
 /** The repo whose own recipes come first. */
@@ -85,7 +85,7 @@ export function openRecipeBook(home: string, repo: (name: string) => RepoRecipes
 /** Throws what is wrong, with the line if it is known. */
 export function readRecipeText(text: string, name: string, path = `${name}.yml`): Recipe {
 	const lines = new LineCounter();
-	const { fault, document } = parseYaml(text, lines, MOST);
+	const { fault, document } = parseYaml(text, lines, MAX_CHARACTERS);
 	if (fault !== null) throw new SluiceError("limit", `${path}: ${fault}`, { field: "recipe" });
 	const refuse = (offset: number, message: string): never => {
 		const { line, col } = lines.linePos(offset);
@@ -125,7 +125,7 @@ function namesIn(folder: string): string[] {
 
 function textOf(path: string): string {
 	try {
-		return new TextDecoder("utf-8", { fatal: true }).decode(readPlainFileNow(path, MOST * 4));
+		return new TextDecoder("utf-8", { fatal: true }).decode(readPlainFileNow(path, MAX_CHARACTERS * 4));
 	} catch (error) {
 		const said = error instanceof TypeError ? "is not UTF-8" : messageOf(error);
 		throw new SluiceError("invalid", `${path}: ${said}`, { field: "recipe" });

@@ -120,14 +120,14 @@ export function homeOf(profile: Profile, env: Record<string, string>): string | 
 	return known.home === "" ? env.HOME : `${env.HOME}/${known.home}`;
 }
 
-const PIECE = 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
 /** Matching the configuration's patterns takes longer: with a piece of this size the event loop is not blocked for long. */
 const WATCHED_PIECE = 64 * 1024;
 
 /** Reads the next megabyte at most of what a live run has written. Returns true if there may be more. */
 export function readOn({ disk }: Pick<SupervisorContext, "disk">, { dir, agent }: { dir: string; agent: AgentRun | null }): boolean {
 	if (agent === null || (agent.output === "command" && agent.watch === null) || agent.judgement) return false;
-	const piece = agent.watch === null ? PIECE : WATCHED_PIECE;
+	const piece = agent.watch === null ? PIECE_BYTES : WATCHED_PIECE;
 	const bytes = disk.readAt(`${dir}/stdout.log`, agent.offset, piece);
 	agent.offset += bytes.length;
 	agent.reader.push(bytes);

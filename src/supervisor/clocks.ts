@@ -24,7 +24,7 @@ export function checkClocks(context: SupervisorContext, run: LiveRun, now: numbe
 	if (run.silence) {
 		const { silence } = run;
 		if (silence.since + silence.allowed <= now) listen(context, run, now);
-		if (silence.since + silence.allowed <= now && hasUntoldTool(context, run)) silence.since = now;
+		if (silence.since + silence.allowed <= now && hasUnreportedTool(context, run)) silence.since = now;
 		if (silence.since + silence.allowed <= now) {
 			void askStop(context, run, "stalled", `no output for ${inWords(silence.allowed)}`);
 			return next;
@@ -38,7 +38,7 @@ export function checkClocks(context: SupervisorContext, run: LiveRun, now: numbe
  * opencode reports a tool call only when it is done. A process that was started since the model's last answer is such a tool; servers that were started
  * before are not.
  */
-function hasUntoldTool({ processes }: SupervisorContext, { agent, mark }: LiveRun): boolean {
+function hasUnreportedTool({ processes }: SupervisorContext, { agent, mark }: LiveRun): boolean {
 	const since = agent?.reader.reading.answering_at ?? null;
 	return since !== null && processes.begunSince(mark, since);
 }
@@ -48,7 +48,7 @@ export function listen(context: SupervisorContext, run: LiveRun, now: number): v
 	const behind = readOn(context, run);
 	if (run.agent !== null) {
 		losePatience(context, run, run.agent, now);
-		tellAnswered(context, run, run.agent);
+		reportAnswered(context, run, run.agent);
 	}
 	if (!run.silence) return;
 	const { agent, silence } = run;
@@ -88,7 +88,7 @@ function losePatience(context: SupervisorContext, run: LiveRun, agent: AgentRun,
 }
 
 /** Reports to the scheduler that the provider answered this run, which probes an outage: jobs are held until then. */
-function tellAnswered(context: SupervisorContext, run: LiveRun, { output, reader }: AgentRun): void {
+function reportAnswered(context: SupervisorContext, run: LiveRun, { output, reader }: AgentRun): void {
 	if (!run.probe || run.fenced || output === "command" || !isAnswered(reader.reading)) return;
 	run.probe = false;
 	context.scheduler.answered({ job: run.job, token: run.token }).catch((error) => {

@@ -8,7 +8,7 @@ import type { WorkspaceContext } from "./context.ts";
 import { stageAll } from "./merging/staging.ts";
 
 /** The same limit as for a job's other texts. */
-const MOST = 1_000_000;
+const MAX_DIFF_BYTES = 1_000_000;
 const SLOW_MS = 120_000;
 let count = 0;
 
@@ -42,7 +42,8 @@ export async function captureDiff(context: CaptureParts, folder: string, whose: 
 		const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
 		await git.ask(top as string, ["diff", "--cached", ...plain, "HEAD", "--"], { env, timeoutMs: SLOW_MS });
 		const size = disk.size(into) ?? 0;
-		if (size > MOST) throw refuse(`the diff of ${top} has ${size} bytes, at most ${MOST} are kept`, "commit it to a branch instead");
+		if (size > MAX_DIFF_BYTES)
+			throw refuse(`the diff of ${top} has ${size} bytes, at most ${MAX_DIFF_BYTES} are kept`, "commit it to a branch instead");
 		return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(disk.readAt(into, 0, size));
 	} catch (error) {
 		if (error instanceof SluiceError) throw error;

@@ -8,19 +8,19 @@ import { recordOf, worktreeOf } from "./record.ts";
 
 /** At most two diffs at a time, of all callers together. */
 const diffTurns = limited(2);
-const MOST_PATCH = 5_000_000;
+const MAX_PATCH_BYTES = 5_000_000;
 
 export function createDiffs(context: WorkspaceContext) {
-	let looks = 0;
+	let calls = 0;
 	return {
 		/** What a job has changed, as a patch: from its worktree, else from the folder of its latest run that left one. */
-		diff: (job: number, attempt: number) => diffTurns(() => diffOf(context, { job, attempt, look: ++looks })),
+		diff: (job: number, attempt: number) => diffTurns(() => diffOf(context, { job, attempt, call: ++calls })),
 		/** What a branch has that its base does not have; null when one of them does not exist. */
 		async branchDiff(name: string, branch: string, base: string | undefined) {
 			const repo = context.repo(name);
 			if (repo === null) return null;
 			context.disk.makeFolder(context.worktrees);
-			const into = `${context.worktrees}/branch.diff-${++looks}`;
+			const into = `${context.worktrees}/branch.diff-${++calls}`;
 			try {
 				return await diffTurns(() => branchPatch(context, repo, { branch, base }, into));
 			} finally {
@@ -30,14 +30,14 @@ export function createDiffs(context: WorkspaceContext) {
 	};
 }
 
-/** `look`: a number of its own for each call, because calls may overlap and each writes to files of its own. */
+/** `call`: a number of its own for each call, because calls may overlap and each writes to files of its own. */
 async function diffOf(
 	context: WorkspaceContext,
-	{ job, attempt, look }: { job: number; attempt: number; look: number },
+	{ job, attempt, call }: { job: number; attempt: number; call: number },
 ): Promise<{ patch: string; from: "worktree" | "run" } | null> {
 	const found = readyWorktree(context, job);
 	if (found !== null) {
-		const into = `${found.path}.diff-${look}`;
+		const into = `${found.path}.diff-${call}`;
 		try {
 			const fault = await patchOf(context, { ...found, index: `${into}-index`, into, untouched: false }).then(() => null, messageOf);
 			// A removal may have begun meanwhile. It cleans the worktree, so git has failed on a file that went, or has seen a part of the work; the run's folder
@@ -88,7 +88,7 @@ async function branchPatch(context: WorkspaceContext, repo: Repo, names: { branc
 function readPatch(context: WorkspaceContext, path: string): string | null {
 	const size = context.disk.size(path);
 	if (size === null) return null;
-	if (size > MOST_PATCH)
-		throw new SluiceError("limit", `the patch has ${size} bytes, at most ${MOST_PATCH} can be shown`, { hint: `it is ${path}` });
+	if (size > MAX_PATCH_BYTES)
+		throw new SluiceError("limit", `the patch has ${size} bytes, at most ${MAX_PATCH_BYTES} can be shown`, { hint: `it is ${path}` });
 	return context.disk.read(path);
 }

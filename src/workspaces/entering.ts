@@ -26,7 +26,7 @@ export async function enterWorktree(
 		return {
 			cwd: worktreeOf(context, record.repo, record.job),
 			env: { ...variablesOf(context, record), ...priorOf(record), SLUICE_ATTEMPT: String(claimed.run.attempt) },
-			told: toldIn(record),
+			feedback: feedbackIn(record),
 			allow: repo.allow,
 			verify: repo.verify,
 		};
@@ -55,7 +55,7 @@ function priorOf(record: WorktreeRecord): Record<string, string> {
 	};
 }
 
-function toldIn({ told, branch, base_branch }: WorktreeRecord): string | null {
+function feedbackIn({ told, branch, base_branch }: WorktreeRecord): string | null {
 	if (!told) return null;
 	const how =
 		told.status === "conflict"

@@ -7,7 +7,7 @@ import { isInside } from "../core/trust/path.ts";
 import type { Repo, WorkspaceDeps } from "./context.ts";
 
 const FILE = ".worktreeinclude";
-const MOST = 10_000;
+const MAX_PATHS = 10_000;
 
 /** Returns how many files were copied. Copies only files that git ignores: all others would be committed as the job's work. */
 export async function includeFiles(parts: WorkspaceDeps, repo: Repo, worktree: string): Promise<number> {
@@ -16,10 +16,10 @@ export async function includeFiles(parts: WorkspaceDeps, repo: Repo, worktree: s
 	if (wanted === "") return 0;
 	const ignored = await parts.git.run(repo.path, ["check-ignore", "-z", "--stdin"], { input: wanted });
 	const paths = ignored.stdout.split("\0").filter((path) => path !== "");
-	if (paths.length > MOST)
+	if (paths.length > MAX_PATHS)
 		parts.log.warn(`${FILE} names too many files; the first ones are copied`, { repo: repo.name, files: paths.length });
 	let copied = 0;
-	for (const path of paths.slice(0, MOST)) {
+	for (const path of paths.slice(0, MAX_PATHS)) {
 		try {
 			if (copyInside(repo.path, worktree, path)) copied++;
 		} catch (error) {

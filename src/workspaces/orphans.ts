@@ -17,13 +17,13 @@ export async function waitForOrphans(parts: { processes: Processes; host: Host; 
 	const { processes, host, log, homeTag } = parts;
 	const [git, work] = [gitMark(homeTag), workMark(homeTag)];
 	const pause = () => new Promise<void>((resolve) => host.after(LOOK_MS, resolve, "hold"));
-	let told = false;
+	let isLogged = false;
 	for (let waited = 0; ; waited += LOOK_MS) {
 		const found = processes.sweep([git, work]);
 		const [gits, others] = [found.get(git) ?? [], found.get(work) ?? []];
 		if (gits.length + others.length === 0) return;
-		if (!told) log.warn("waiting for what an earlier daemon had begun", { git: gits, programs: others });
-		told = true;
+		if (!isLogged) log.warn("waiting for what an earlier daemon had begun", { git: gits, programs: others });
+		isLogged = true;
 		if (others.length > 0) processes.signalAll(work, others, waited > GRACE_MS ? "SIGKILL" : "SIGTERM");
 		if (gits.length > 0 && waited > GIT_MS) processes.signalAll(git, gits, waited > GIT_MS + GRACE_MS ? "SIGKILL" : "SIGTERM");
 		await pause();

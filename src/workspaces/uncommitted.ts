@@ -13,7 +13,7 @@ import { type WorktreeRecord, worktreeOf } from "./record.ts";
 import { rescue } from "./removal.ts";
 
 const MOST_FILES = 1000;
-const NAMED = 5;
+const NAMED_FILES = 5;
 
 export type Unfinished = { message: string; files: string[] };
 
@@ -29,8 +29,8 @@ export async function unfinished(context: WorkspaceContext, record: WorktreeReco
 		return { message: `its worktree is ${where}, not on ${record.branch}`, files };
 	}
 	if (files.length === 0 || job.spec.commit === "never") return null;
-	const named = files.slice(0, NAMED).join(", ");
-	const rest = files.length > NAMED ? ` and ${files.length - NAMED} more` : "";
+	const named = files.slice(0, NAMED_FILES).join(", ");
+	const rest = files.length > NAMED_FILES ? ` and ${files.length - NAMED_FILES} more` : "";
 	return { message: `${named}${rest} ${files.length === 1 ? "is" : "are"} not committed`, files: files.slice(0, MOST_FILES) };
 }
 

@@ -21,9 +21,9 @@ const [ENGINE, OURS] = [namesOf(CONFIG), namesOf(HOST)];
 export const KEYS: readonly string[] = ["preset", ...new Set([...ENGINE, ...OURS])];
 
 /** Maps whose entries have names chosen by the user, and the fields of an entry. */
-const NAMED = new Map<string, string[]>();
+const ENTRY_FIELDS = new Map<string, string[]>();
 for (const [key, { entry }] of [CONFIG, HOST].flatMap((table) => Object.entries<SettingRow>(table)))
-	if (entry) NAMED.set(key, [...(NAMED.get(key) ?? []), ...namesOf(entry)]);
+	if (entry) ENTRY_FIELDS.set(key, [...(ENTRY_FIELDS.get(key) ?? []), ...namesOf(entry)]);
 
 /** A mistake in one layer: the message begins with the layer's place, that of `mistake` does not. */
 export class LayerError extends SluiceError {
@@ -70,7 +70,7 @@ export function effective(layers: readonly Layer[]): Effective {
 
 /** Splits a repo or account: the engine needs its caps and prefix, the daemon the rest. Refuses a key that neither of them knows. */
 function split(key: "repos" | "accounts", value: unknown): [engine: unknown, ours: unknown] {
-	const known = NAMED.get(key) ?? [];
+	const known = ENTRY_FIELDS.get(key) ?? [];
 	const mine = namesOf(HOST[key].entry);
 	if (typeof value !== "object" || value === null || Array.isArray(value)) return [value, {}];
 	const engine: ConfigValues = {};
@@ -160,7 +160,7 @@ export function flat(value: unknown, path = ""): [string, unknown][] {
 /** Splits a key into steps. Names chosen by the user may hold dots, so `lanes.a.b.max` is lanes → a.b → max. */
 export function stepsOf(key: string): string[] {
 	const [top = "", ...rest] = key.split(".");
-	const fields = NAMED.get(top);
+	const fields = ENTRY_FIELDS.get(top);
 	if (!fields || rest.length === 0) return [top, ...rest];
 	const at = rest.findIndex((part, index) => index > 0 && fields.includes(part));
 	return at < 0 ? [top, rest.join(".")] : [top, rest.slice(0, at).join("."), ...rest.slice(at)];
@@ -169,7 +169,7 @@ export function stepsOf(key: string): string[] {
 /** Refuses `lanes.default.mx 3`: it would make an entry called `default.mx`, but means a field that the entry does not have. */
 export function checkStep(key: string, value: unknown): void {
 	const [top = "", ...rest] = key.split(".");
-	const fields = NAMED.get(top) ?? [];
+	const fields = ENTRY_FIELDS.get(top) ?? [];
 	const isEntry = value === undefined || (typeof value === "object" && !Array.isArray(value));
 	if (fields.length === 0 || rest.length < 2 || isEntry || stepsOf(key).length !== 2) return;
 	// The mistyped part is the first one that resembles a field, otherwise the last one.

@@ -4,14 +4,14 @@ import { SluiceError } from "../../core/errors.ts";
 import { type ConfigValues, effective, type Layer, LayerError, spellingIn } from "./layers.ts";
 
 /** Maximum number of mistakes. Each costs a read of the whole configuration, so fewer are reported for a large file. */
-const MOST = 100;
+const MAX_MISTAKES = 100;
 const MOST_KEYS_READ = 100_000;
 
 export function mistakesIn(layers: readonly Layer[]): LayerError[] {
 	const found: LayerError[] = [];
 	let rest = [...layers];
 	const keys = layers.reduce((sum, { given }) => sum + sizeOf(given), 1);
-	const most = Math.min(MOST, Math.max(3, Math.floor(MOST_KEYS_READ / keys)));
+	const most = Math.min(MAX_MISTAKES, Math.max(3, Math.floor(MOST_KEYS_READ / keys)));
 	while (found.length < most) {
 		const error = firstIn(rest);
 		if (error === null) break;

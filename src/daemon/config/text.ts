@@ -7,13 +7,13 @@ import { type ConfigValues, spellingIn, spellings, stepsOf } from "./layers.ts";
 
 export type ConfigText = ReturnType<typeof readConfigText>;
 
-const MOST = 1_000_000;
+const MAX_CHARACTERS = 1_000_000;
 const bad = (message: string, hint?: string) => new SluiceError("invalid", message, { field: "config", hint });
 
 /** Throws a SluiceError whose message begins with `name:line:column`. */
 export function readConfigText(text: string, name = "config.yml") {
 	const lines = new LineCounter();
-	const { fault, document } = parseYaml(text, lines, MOST);
+	const { fault, document } = parseYaml(text, lines, MAX_CHARACTERS);
 	if (fault !== null) throw bad(`${name}: ${fault}`);
 	const at = positionsIn(lines);
 	const [flaw] = flawsOf(document, name, at);
@@ -39,7 +39,7 @@ export function readConfigText(text: string, name = "config.yml") {
 /** The first places where a text is not valid YAML, in order. */
 export function flawsIn(text: string, name = "config.yml"): SluiceError[] {
 	const lines = new LineCounter();
-	const { document } = parseYaml(text, lines, MOST);
+	const { document } = parseYaml(text, lines, MAX_CHARACTERS);
 	return document === null ? [] : flawsOf(document, name, positionsIn(lines));
 }
 
@@ -126,7 +126,7 @@ const spelledIn = (map: YAMLMap, step: string): string => spellings(step).find((
 
 /** Parses a value from a command line or a variable: `8`, `null`, `5m`, `[a, b]`. Text that is not valid YAML stays text. */
 export function parseValue(text: string): unknown {
-	const { document } = parseYaml(text, new LineCounter(), MOST);
+	const { document } = parseYaml(text, new LineCounter(), MAX_CHARACTERS);
 	if (document === null || document.errors.length > 0) return text;
 	try {
 		return document.toJS({ maxAliasCount: 0 });

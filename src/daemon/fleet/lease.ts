@@ -51,7 +51,7 @@ export const guardOf = (home: Pick<Home, "path" | "tag" | "runs">, log: Log): Gu
 	});
 
 /** Factor by which the interval is shortened after a failure: a store that was unreachable for a moment must not cost the lease. */
-const HURRY = 4;
+const RETRY_FACTOR = 4;
 
 export function keepLease({ scheduler, host, log, guard }: LeaseParts): LeaseKeeper {
 	let cancel = () => {};
@@ -89,7 +89,7 @@ export function keepLease({ scheduler, host, log, guard }: LeaseParts): LeaseKee
 					if (stopped) return;
 					if (codeOf(error) === "fenced") return calls.overtaken(messageOf(error));
 					log.warn("the heartbeat failed; it is tried again", { error: messageOf(error) });
-					next(beatMs(staleAfter()) / HURRY, calls);
+					next(beatMs(staleAfter()) / RETRY_FACTOR, calls);
 				},
 			);
 		});

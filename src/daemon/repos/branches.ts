@@ -4,7 +4,7 @@ import { type Git, GitError, headOf } from "../../contracts/git.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { suggest } from "../../core/input/nearest.ts";
 
-const SHOWN = 20;
+const NAMED_BRANCHES = 20;
 
 /** `folder`: the path of a repo on this machine; null for others, which are not checked. */
 export const branchCheck =
@@ -15,7 +15,7 @@ export const branchCheck =
 		try {
 			if ((await headOf(git, path, branch)) !== null) return;
 			const names = (await git.ask(path, ["for-each-ref", "--format=%(refname:short)", "refs/heads"])).split("\n").filter(Boolean);
-			const known = names.length === 0 ? "it has no branch yet" : `known: ${names.slice(0, SHOWN).join(", ")}`;
+			const known = names.length === 0 ? "it has no branch yet" : `known: ${names.slice(0, NAMED_BRANCHES).join(", ")}`;
 			throw new SluiceError("not_found", `base_branch: repo ${repo} has no branch ${JSON.stringify(branch)}`, {
 				field: "base_branch",
 				hint: suggest(branch, names, known),

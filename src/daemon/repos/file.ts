@@ -20,7 +20,7 @@ export type RepoFile =
 	| { state: "trusted"; hash: string };
 
 const FILE = REPO_FILE;
-const MOST = 100_000;
+const MAX_FILE_BYTES = 100_000;
 const readKeys = rowsReader(REPO_FILE_KEYS);
 const cache = new Map<string, { mark: string; text: string; digest: string }>();
 
@@ -100,7 +100,10 @@ export type RepoFileRead = { own: OwnFile | null; problem: string | null };
 
 export function repoFileIn(folder: string): RepoFileRead {
 	try {
-		return { own: readOwnFile(folder, FILE, { most: MOST, tooLarge: `it may have ${MOST} bytes at most` }), problem: null };
+		return {
+			own: readOwnFile(folder, FILE, { most: MAX_FILE_BYTES, tooLarge: `it may have ${MAX_FILE_BYTES} bytes at most` }),
+			problem: null,
+		};
 	} catch (error) {
 		return { own: null, problem: messageOf(error) };
 	}

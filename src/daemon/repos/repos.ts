@@ -34,7 +34,7 @@ export type RepoParts = {
 /** Short, because a caller waits for the answer. */
 const LOOK_MS = 20_000;
 /** Looks at repos at a time, of all callers together. */
-const LOOKS = 4;
+const MAX_LOOKS_AT_ONCE = 4;
 
 type InForce = Pick<ConfigFile, "settings" | "engine">;
 
@@ -203,7 +203,7 @@ function createRepoView(
 	{ config, git, scheduler, clone, worktrees }: RepoParts,
 	known: (name: string) => WholeRepo,
 ): (name: string) => Promise<RepoDocument> {
-	const turns = limited(LOOKS);
+	const turns = limited(MAX_LOOKS_AT_ONCE);
 	const lookAt = shared((key) => {
 		const [path, base_branch] = JSON.parse(key) as [string, string | null];
 		return turns(() => lookAtRepo(git, path, base_branch));

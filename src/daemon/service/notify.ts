@@ -42,7 +42,7 @@ export function startNotify(parts: NotifyParts): () => void {
 			if (event.kind === "batch_closed") batches.closed(event);
 			for (const [on, words] of noticesOf(event)) {
 				const wanted = wantedBy(parts, on);
-				if (wanted.length > 0) void tell(parts, wanted, { on, event, words });
+				if (wanted.length > 0) void notify(parts, wanted, { on, event, words });
 			}
 		}
 	});
@@ -61,7 +61,7 @@ const wantedBy = ({ settings }: NotifyParts, kind: NotifyOn) => settings().filte
 const QUIET_MS = 5000;
 
 function watchBatches(parts: NotifyParts) {
-	const waiting = new Map<string, { cancel: () => void; tell: () => Promise<void> }>();
+	const waiting = new Map<string, { cancel: () => void; notify: () => Promise<void> }>();
 	return {
 		closed(event: EventOf<"batch_closed">): void {
 			const wanted = wantedBy(parts, "batch_done");
@@ -69,20 +69,20 @@ function watchBatches(parts: NotifyParts) {
 			waiting.get(batch)?.cancel();
 			waiting.delete(batch);
 			if (wanted.length === 0) return;
-			const tellNow = async () => {
+			const notifyNow = async () => {
 				waiting.delete(batch);
 				const end = await endOf(parts, batch).catch((): BatchEnd => ({}));
 				if (end === null) return;
 				const data = { total, ...end };
-				await tell(parts, wanted, { on: "batch_done", event, words: () => [`Batch ${batch} is done`, batchWords(data)], data });
+				await notify(parts, wanted, { on: "batch_done", event, words: () => [`Batch ${batch} is done`, batchWords(data)], data });
 			};
-			waiting.set(batch, { cancel: parts.host.after(QUIET_MS, () => void tellNow()), tell: tellNow });
+			waiting.set(batch, { cancel: parts.host.after(QUIET_MS, () => void notifyNow()), notify: notifyNow });
 		},
 		/** Sends waiting notifications now, as far as that is still possible. */
 		end(): void {
 			for (const one of [...waiting.values()]) {
 				one.cancel();
-				void one.tell();
+				void one.notify();
 			}
 		},
 	};
@@ -166,9 +166,9 @@ function noticesOf(event: EventRow): [on: NotifyOn, words: Words][] {
 	}
 }
 
-type Told = { on: NotifyOn; event: EventRow; words: Words; data?: BatchEnd };
+type Occasion = { on: NotifyOn; event: EventRow; words: Words; data?: BatchEnd };
 
-async function tell(parts: NotifyParts, wanted: readonly NotifySettings[], { on, event, words, data }: Told): Promise<void> {
+async function notify(parts: NotifyParts, wanted: readonly NotifySettings[], { on, event, words, data }: Occasion): Promise<void> {
 	const { job } = event;
 	const view = job === null ? null : await parts.scheduler.show(job).catch(() => null);
 	const name = view?.name ?? view?.spec.title ?? (job === null ? "" : `job ${job}`);

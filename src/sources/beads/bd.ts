@@ -5,7 +5,7 @@ import { codeOf, SluiceError } from "../../core/errors.ts";
 
 const LONGEST_MS = 60_000;
 /** Maximum bytes of an answer, which is parsed as a whole, like the file. */
-const MOST = 64_000_000;
+const MAX_ANSWER_BYTES = 64_000_000;
 
 export type Bd = {
 	/** The answer without its envelope. Null if the program is not installed. */
@@ -17,7 +17,7 @@ export function openBd(root: string, env: () => Record<string, string>, program 
 		ask: (args) =>
 			new Promise((resolve, reject) => {
 				const variables = { ...env(), BD_JSON_ENVELOPE: "1", BD_DOLT_AUTO_COMMIT: "off" };
-				const options = { cwd: root, env: variables, timeout: LONGEST_MS, maxBuffer: MOST, killSignal: "SIGKILL" as const };
+				const options = { cwd: root, env: variables, timeout: LONGEST_MS, maxBuffer: MAX_ANSWER_BYTES, killSignal: "SIGKILL" as const };
 				const child = execFile(program, args, options, (error, stdout, stderr) => {
 					if (codeOf(error) === "ENOENT") return resolve(null);
 					if (error) {

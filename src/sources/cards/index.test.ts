@@ -29,10 +29,10 @@ function makeCards(cards: Record<string, string | Uint8Array>) {
 		return join(root, path);
 	};
 	for (const [path, text] of Object.entries(cards)) put(path, text);
-	const open = (told?: CardParts["told"]) => {
+	const open = (onAccess?: CardParts["onAccess"]) => {
 		const source = openCards("cards", makeSourceSettings({ kind: "cards", root, watch: true, write_back: "agent_status" }), {
 			host: localHost,
-			...(told ? { told } : {}),
+			...(onAccess ? { onAccess } : {}),
 		});
 		onTestFinished(() => source.close());
 		return source;

@@ -23,15 +23,15 @@ const LOOK_MS = 30_000;
 
 const LINK_OUT = "is a link out of the source's folder";
 /** Files that are looked at side by side. */
-const TOGETHER = 32;
+const FILES_AT_ONCE = 32;
 
 /** `card`: the error if the file is no valid card. */
 type Known = { place: CardPath; stamp: string; card: Card | SluiceError };
 
 export type CardParts = {
 	host: Pick<Host, "after">;
-	/** Told of each file that is looked at, and of each that is read. For tests. */
-	told?: (what: "look" | "read", path: string) => void;
+	/** Called for each file that is looked at, and for each that is read. For tests. */
+	onAccess?: (what: "look" | "read", path: string) => void;
 };
 
 export function openCards(name: string, settings: SourceSettings, parts: CardParts): Source {
@@ -68,7 +68,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 
 	/** Looks at one file; reads it only if it has changed. */
 	async function look(path: string, place: CardPath, rootPath: string): Promise<void> {
-		parts.told?.("look", path);
+		parts.onAccess?.("look", path);
 		const stamp = await stampOf(path);
 		if (stamp === null || stamp === "folder") {
 			notice(forget(path));
@@ -80,7 +80,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			const real = stamp.startsWith("link ") ? await realpath(path) : path;
 			if (real !== path && !isInside({ path: real, folder: rootPath }))
 				throw new SluiceError("forbidden", LINK_OUT, { hint: "put the file itself there" });
-			parts.told?.("read", path);
+			parts.onAccess?.("read", path);
 			card = cardOf(name, readCard(await readPlainFile(real, MAX_CARD)), place, path, stamp);
 		} catch (error) {
 			card = error instanceof SluiceError ? error : new SluiceError("invalid", messageOf(error));
@@ -133,8 +133,8 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		}
 		attend(root, null);
 		const all = [...there];
-		for (let at = 0; at < all.length; at += TOGETHER)
-			await Promise.all(all.slice(at, at + TOGETHER).map(([path, place]) => look(path, place, rootPath)));
+		for (let at = 0; at < all.length; at += FILES_AT_ONCE)
+			await Promise.all(all.slice(at, at + FILES_AT_ONCE).map(([path, place]) => look(path, place, rootPath)));
 		for (const path of [...files.keys()]) if (!there.has(path)) notice(forget(path));
 	}
 
@@ -274,7 +274,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			return scanOf();
 		},
 		read: async (id) => valid(await fresh(id)),
-		// Where changes are told of, what is remembered is right, but for the moment that it takes to hear of them.
+		// Where changes are watched, what is remembered is right, but for the moment that it takes to hear of them.
 		peek: async (id) => valid(watchers.size > 0 && byId.has(id) ? found(id) : await fresh(id)),
 		faults: () => scanOf().faults,
 		watch(call) {

@@ -11,14 +11,14 @@ import { mayFollow } from "./card.ts";
 import { type CardText, MAX_CARD, readCard, withField, withHistory } from "./front-matter.ts";
 
 /** Gives up if an editor saves more often than this. */
-const TRIES = 20;
+const MAX_WRITES = 20;
 
 /** Called for tests: `read` between the two reads, `write` right before the first byte is written. */
 export type Meanwhile = (moment: "read" | "write") => void;
 
 /** Throws ENOENT if the card is gone, also if it disappears during the write. */
 export async function writeCard(path: string, change: Change, meanwhile: Meanwhile = () => {}): Promise<Written> {
-	for (let tries = 0; tries < TRIES; tries++) {
+	for (let tries = 0; tries < MAX_WRITES; tries++) {
 		const file = await open(path, "r+");
 		try {
 			const before = await contentOf(file);

@@ -111,7 +111,7 @@ function endingFrom(
 	found: OwnJudgement,
 	stderr: string,
 ): RunEnd {
-	const told = {
+	const reported = {
 		...given({ session: found.session ?? undefined }),
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
 		// Each line is a command of its own: keep the line breaks.
@@ -125,17 +125,17 @@ function endingFrom(
 			: { until: found.until, ...given({ until_assumed: found.until_assumed ?? undefined }) }),
 		...given({ retry_after_ms: found.retry_after_ms ?? undefined }),
 	};
-	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when, ...closedBy(found) };
-	if (run.stop?.kind === "crashed") return { ...plain, ...told, ...(found.outage ? { outage: true } : {}) };
-	if (run.stop !== null || seen.state === "gone") return { ...plain, ...told };
+	if (run.stop?.kind === "rate_limited") return { ...plain, ...reported, ...when, ...closedBy(found) };
+	if (run.stop?.kind === "crashed") return { ...plain, ...reported, ...(found.outage ? { outage: true } : {}) };
+	if (run.stop !== null || seen.state === "gone") return { ...plain, ...reported };
 	if (seen.launch_failed !== null) {
 		const profile = profileOf(agent.name, context.settings().agents);
 		const known = profile && knownOf(profile);
 		return known ? { ...plain, message: oneLine(`${plain.message}; install it: ${known.install}`) } : plain;
 	}
-	if (agent.output === "command" && found.rule === null && found.outcome !== "needs_human") return { ...plain, ...told };
+	if (agent.output === "command" && found.rule === null && found.outcome !== "needs_human") return { ...plain, ...reported };
 	const message = found.message === null ? {} : { message: oneLine(found.message) };
-	const at = { job: run.job, token: run.token, exit_code: seen.code, ...told };
+	const at = { job: run.job, token: run.token, exit_code: seen.code, ...reported };
 	if (found.session_gone)
 		return {
 			...at,

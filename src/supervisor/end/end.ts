@@ -96,9 +96,9 @@ function judge(context: SupervisorContext, run: LiveRun, seen: Over): void {
 /** Leaves the run's workspace, if it has one, before the end is reported: its work must be committed before the job counts as done. */
 function leave(context: SupervisorContext, run: LiveRun, seen: Over, judged: RunEnd): void {
 	const ended = run.stop === null && !(seen.state === "exited" && seen.code === 0) && context.disk.size(`${run.dir}/lease`) !== null;
-	const told = ended ? endedForLease(judged) : judged;
+	const beforeVerdict = ended ? endedForLease(judged) : judged;
 	// Apply the verdict before the work is committed: a run with verdict `fail` or `ask` has not done its work.
-	const ending = run.stop === null ? withVerdict(told, run.verdict) : told;
+	const ending = run.stop === null ? withVerdict(beforeVerdict, run.verdict) : beforeVerdict;
 	if (!run.housed || !context.workspaces || run.fenced || context.closed) {
 		report(context, run, ending);
 		return;

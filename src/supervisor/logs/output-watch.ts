@@ -24,7 +24,7 @@ const SAMPLE_MS = 500;
 const MANY_SEGMENTS = 20_000;
 const SELDOM_MS = 1000;
 /** Maximum number of rounds that a burst's end is waited for. */
-const ROUNDS = 200;
+const MAX_BURST_ROUNDS = 200;
 
 export type OutputWatchParts = { disk: Disk; host: Pick<Host, "after" | "turn">; log: Log };
 
@@ -103,7 +103,7 @@ export class OutputWatch {
 	 */
 	async #flush(): Promise<void> {
 		const { host, disk } = this.#parts;
-		for (let rounds = 0; rounds < ROUNDS && !this.#isOver; rounds++) {
+		for (let rounds = 0; rounds < MAX_BURST_ROUNDS && !this.#isOver; rounds++) {
 			await host.turn();
 			const sizes = sizesIn(disk, this.#order.dir);
 			const heard = this.#heard;

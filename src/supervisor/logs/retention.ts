@@ -6,7 +6,7 @@ import { isTerminal } from "../../core/job.ts";
 import type { SupervisorContext } from "../context.ts";
 
 /** Number of folders that are checked before the event loop gets a turn. */
-const PIECE = 50;
+const FOLDERS_A_TURN = 50;
 
 /** Returns the number of jobs whose folders were removed. */
 export async function dropOldFolders(context: SupervisorContext): Promise<number> {
@@ -15,7 +15,7 @@ export async function dropOldFolders(context: SupervisorContext): Promise<number
 	const before = clock.now() - keep;
 	let dropped = 0;
 	for (const [index, name] of disk.list(runs).entries()) {
-		if (index % PIECE === PIECE - 1) await host.turn();
+		if (index % FOLDERS_A_TURN === FOLDERS_A_TURN - 1) await host.turn();
 		if (context.closed) break;
 		if (!/^[1-9]\d*$/.test(name)) continue;
 		const dir = `${runs}/${name}`;
@@ -40,8 +40,8 @@ export async function dropForgotten(context: SupervisorContext, before: number):
 	const { disk, host, runs, scheduler } = context;
 	let dropped = 0;
 	const names = disk.list(runs).filter((name) => /^[1-9]\d{0,14}$/.test(name) && !context.live.ofJob(Number(name)));
-	for (let at = 0; at < names.length && !context.closed; at += PIECE) {
-		const some = names.slice(at, at + PIECE).filter((name) => (disk.changedAt(`${runs}/${name}`) ?? before) < before);
+	for (let at = 0; at < names.length && !context.closed; at += FOLDERS_A_TURN) {
+		const some = names.slice(at, at + FOLDERS_A_TURN).filter((name) => (disk.changedAt(`${runs}/${name}`) ?? before) < before);
 		// Calls made in one turn share a transaction.
 		const jobs = await Promise.all(some.map((name) => jobOf(scheduler, Number(name))));
 		for (const [index, name] of some.entries()) {

@@ -57,8 +57,8 @@ export function prepare(
 ): PreparedStart | { refused: string } {
 	const { job, spec } = claimed;
 	const files: PreparedStart["files"] = prior === null ? [] : [["prior.json", prior.text]];
-	const told = place?.told ?? null;
-	if (told !== null) files.push(["told.md", told]);
+	const feedback = place?.feedback ?? null;
+	if (feedback !== null) files.push(["told.md", feedback]);
 	if (spec.payload !== undefined) files.push(["payload.json", payloadText(spec)]);
 	if (spec.input_patch !== undefined) files.push(["input.patch", spec.input_patch]);
 	const agent = agentOf(claimed, settings);
@@ -71,7 +71,7 @@ export function prepare(
 	const ownAgent = `sluice-${given.tag}`;
 	const work =
 		profile === null
-			? { argv: spec.command ?? [], stdin: null, prompt: withTold(filled(spec.prompt, results), told) }
+			? { argv: spec.command ?? [], stdin: null, prompt: withFeedback(filled(spec.prompt, results), feedback) }
 			: ofAgent(
 					profile,
 					claimed,
@@ -133,11 +133,11 @@ function ofAgent(
 	own: { agent: string; options: readonly string[]; prompt_file: string },
 ): Work {
 	const wish = { ...own, model: spec.model, permitted: permissionOptions(profile, permit), title: `Sluice job ${job.id}` };
-	const told = place?.told ?? null;
+	const feedback = place?.feedback ?? null;
 	// Mode `ralph` starts each run with a fresh context.
 	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);
 	if (before !== null && next !== null && "session" in next) {
-		const prompt = promptForResumed(before.exit_kind, before.awaits_answer ? job.answer : undefined, told);
+		const prompt = promptForResumed(before.exit_kind, before.awaits_answer ? job.answer : undefined, feedback);
 		return { ...commandLine(profile, { ...wish, prompt, session: next.session }), prompt, session: next.session };
 	}
 	const full = promptFor(spec.prompt ?? "", spec.recipe === undefined ? "text" : "template", {
@@ -150,7 +150,7 @@ function ofAgent(
 		results,
 		verify: verifyLine(place?.verify ?? [], permit),
 	});
-	const prompt = told === null ? full : `${full}\n\n${told}`;
+	const prompt = feedback === null ? full : `${full}\n\n${feedback}`;
 	return { ...commandLine(profile, { ...wish, prompt }), prompt: spec.prompt === undefined && prompt === "" ? undefined : prompt };
 }
 
@@ -161,5 +161,5 @@ function verifyLine(verify: readonly string[], { permission, allow }: Permit): s
 	return may ? commands.join(" && ") : null;
 }
 
-const withTold = (prompt: string | undefined, told: string | null) =>
-	told === null || prompt === undefined ? prompt : `${prompt}\n\n${told}`;
+const withFeedback = (prompt: string | undefined, feedback: string | null) =>
+	feedback === null || prompt === undefined ? prompt : `${prompt}\n\n${feedback}`;

@@ -28,7 +28,7 @@ export type MergeResult =
 	| { status: "base_dirty"; message: string; path?: string; files?: string[]; cause?: "changes" }
 	| { status: "kept" | "requested"; message: string };
 
-const ROUNDS = 5;
+const MAX_MERGE_ROUNDS = 5;
 const MOST_FILES = 1000;
 /** Number of files that a message names; the report lists them all. */
 const NAMED_FILES = 10;
@@ -47,7 +47,7 @@ export async function mergeDirect(
 ): Promise<MergeResult | null> {
 	const { git } = context;
 	if (repo.hold) throw new GitError(repo.hold, null, "");
-	for (let round = 1; round <= ROUNDS; round++) {
+	for (let round = 1; round <= MAX_MERGE_ROUNDS; round++) {
 		await context.freshen(repo);
 		await settleMove(context, repo, record);
 		const tip = await headOf(git, repo.path, record.branch);
@@ -90,7 +90,7 @@ export async function mergeDirect(
 		await settleMove(context, repo, record);
 		return { status: "merged", commit: joined.commit };
 	}
-	throw new GitError(`${record.base_branch} moved ${ROUNDS} times while ${record.branch} was being merged`, null, "");
+	throw new GitError(`${record.base_branch} moved ${MAX_MERGE_ROUNDS} times while ${record.branch} was being merged`, null, "");
 }
 
 const dirty = (path: string | null, { why: message, files = [], cause }: InTheWay): MergeResult => ({
