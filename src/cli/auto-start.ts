@@ -128,8 +128,8 @@ function tail(path: string, from: number): string {
 		const bytes = Buffer.alloc(Math.max(0, size - start));
 		readSync(file, bytes, 0, bytes.length, start);
 		const lines = bytes.toString("utf8").trim().split("\n");
-		const told = lines.findLastIndex((line) => line.startsWith("sluice: "));
-		return (told < 0 ? lines.slice(-5) : lines.slice(told, told + 5))
+		const at = lines.findLastIndex((line) => line.startsWith("sluice: "));
+		return (at < 0 ? lines.slice(-5) : lines.slice(at, at + 5))
 			.join("\n")
 			.replace(/^sluice: /, "")
 			.trim();

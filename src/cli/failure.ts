@@ -35,16 +35,16 @@ const EXIT_OF: Record<string, number> = {
 export const exitOf = (code: string): number => EXIT_OF[code] ?? EXIT.failed;
 
 /** A mistake as it is printed. */
-export type Told = { message: string; hint?: string | undefined };
+export type Complaint = { message: string; hint?: string | undefined };
 
 export class CliFailure extends Error {
 	override readonly name = "CliFailure";
 	readonly code: string;
 	readonly hint: string | undefined;
 	/** Further mistakes of the same kind, printed with it. */
-	readonly also: readonly Told[];
+	readonly also: readonly Complaint[];
 
-	constructor(code: string, message: string, hint?: string, also: readonly Told[] = []) {
+	constructor(code: string, message: string, hint?: string, also: readonly Complaint[] = []) {
 		super(message);
 		this.code = code;
 		this.hint = hint;
@@ -55,7 +55,7 @@ export class CliFailure extends Error {
 export const usage = (message: string, hint?: string): CliFailure => new CliFailure("usage", message, hint);
 
 /** Turns any exception into code, message and hint. The daemon's errors have their own; a stack is never shown. */
-export function failureOf(error: unknown): { code: string; message: string; hint?: string; also?: readonly Told[] } {
+export function failureOf(error: unknown): { code: string; message: string; hint?: string; also?: readonly Complaint[] } {
 	const { code, message, hint, also } = (typeof error === "object" && error !== null ? error : { message: String(error) }) as {
 		code?: unknown;
 		message?: unknown;
@@ -67,6 +67,6 @@ export function failureOf(error: unknown): { code: string; message: string; hint
 		code: typeof code === "string" && /^[a-z_]+$/.test(code) ? code : "internal",
 		message: typeof message === "string" && message !== "" ? message : "something went wrong",
 		...(typeof hint === "string" ? { hint } : {}),
-		...(Array.isArray(also) && also.length > 0 ? { also: also as Told[] } : {}),
+		...(Array.isArray(also) && also.length > 0 ? { also: also as Complaint[] } : {}),
 	};
 }

@@ -27,7 +27,7 @@ type Piece = Partial<Result<"job.logs">> & Pick<Result<"job.logs">, "text" | "ne
 /** How long the daemon may hold a request while there is nothing new. */
 const WAIT_MS = 10_000;
 /** Maximum bytes of one answer. */
-const PIECE = 500_000;
+const ANSWER_BYTES = 500_000;
 /** An agent's line may render to nothing: at most this many are read to find the last rendered lines. */
 const MOST_LINES = 100_000;
 export const WHOLE: LogStart = { offset: 0 };
@@ -85,7 +85,7 @@ async function printRun(io: Io, wanted: FollowOptions, how: "once" | "follow"): 
 		const piece: Piece = begun?.piece ?? (await ask(io, wanted, { offset }, how));
 		const shown = begun?.shown ?? text.push(piece.text, piece.parts, piece.output ?? "command");
 		begun = undefined;
-		tellNote(io, piece, noted, offset);
+		printNote(io, piece, noted, offset);
 		noted = piece.note;
 		write(shown);
 		const moved = piece.next_offset > offset;
@@ -94,7 +94,7 @@ async function printRun(io: Io, wanted: FollowOptions, how: "once" | "follow"): 
 		if (!isLast && (how === "follow" || moved)) continue;
 		write(text.end());
 		lines?.end();
-		if (written === 0) await tellNothing(io, wanted, piece);
+		if (written === 0) await explainNothing(io, wanted, piece);
 		return piece.run ?? undefined;
 	}
 }
@@ -106,7 +106,7 @@ async function ask(io: Io, { id, stream, attempt }: FollowOptions, from: LogStar
 	const params = {
 		id,
 		...from,
-		limit: PIECE,
+		limit: ANSWER_BYTES,
 		stream: stream === "both" ? undefined : stream,
 		run: attempt,
 	};
@@ -127,7 +127,7 @@ async function atLastLines(io: Io, wanted: FollowOptions, count: number, how: "o
 	}
 }
 
-function tellNote(io: Io, { note, host, offset = 0 }: Piece, noted: string | undefined, wanted: number): void {
+function printNote(io: Io, { note, host, offset = 0 }: Piece, noted: string | undefined, wanted: number): void {
 	const say = (words: string) => io.print.say(io.print.paintTalk("yellow", words));
 	if (note !== undefined && note !== noted) say(`nothing comes: ${plain(note)}`);
 	// Only for a log on another host, of which we have no complete copy.
@@ -135,7 +135,7 @@ function tellNote(io: Io, { note, host, offset = 0 }: Piece, noted: string | und
 }
 
 /** Why a log is empty: its program wrote nothing, or nothing that renders to text, or there was no run. */
-async function tellNothing(
+async function explainNothing(
 	io: Io,
 	{ id, stream, raw }: FollowOptions,
 	{ run, ended, next_offset, output = "command" }: Piece,
@@ -144,10 +144,10 @@ async function tellNothing(
 	if (next_offset > 0 && !raw && output !== "command") io.print.say(`nothing to show of ${next_offset} bytes; --raw shows them`);
 	else if (next_offset > 0) return;
 	else if (!ended || !run) io.print.say(`job ${plain(id)} has written nothing${what} yet`);
-	else if (!(await tellIfNeverStarted(io, id, run))) io.print.say(`run ${run} wrote nothing${what}`);
+	else if (!(await explainIfNeverStarted(io, id, run))) io.print.say(`run ${run} wrote nothing${what}`);
 }
 
-async function tellIfNeverStarted(io: Io, id: number | string, run: string): Promise<boolean> {
+async function explainIfNeverStarted(io: Io, id: number | string, run: string): Promise<boolean> {
 	try {
 		const { events } = await io.ask("job.history", { id });
 		const attempt = Number(run.split(".")[1]);

@@ -3,7 +3,7 @@
 import { messageOf } from "../core/errors.ts";
 import { expandAll } from "../core/input/manifest.ts";
 import { JsonText, readJson, writeJson } from "../core/text/json-text.ts";
-import { CliFailure, failureOf, type Told } from "./failure.ts";
+import { CliFailure, type Complaint, failureOf } from "./failure.ts";
 
 export type ManifestFile = {
 	/** In the engine's form: a list of jobs, with `for_each` expanded. */
@@ -12,12 +12,12 @@ export type ManifestFile = {
 	position(field: string): string;
 };
 
-const MOST = 50_000_000;
+const MAX_CHARACTERS = 50_000_000;
 const wrong = (message: string, hint?: string) => new CliFailure("invalid", message, hint);
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 export async function readManifest(text: string, name: string): Promise<ManifestFile> {
-	if (text.length > MOST) throw wrong(`${name}: is ${text.length} characters long; the limit is ${MOST}`);
+	if (text.length > MAX_CHARACTERS) throw wrong(`${name}: is ${text.length} characters long; the limit is ${MAX_CHARACTERS}`);
 	// Loaded here, so that no other command pays for it.
 	const yaml = { ...(await import("yaml")), ...(await import("../host/yaml-bounds.ts")) };
 	// JSON is YAML, but JSON.parse is many times faster; positions are computed only after a mistake.
@@ -31,7 +31,7 @@ export async function readManifest(text: string, name: string): Promise<Manifest
 	const byName = isObject(jobs);
 	if (!byName && !Array.isArray(jobs)) throw wrong(`${name}${position(["jobs"])}: jobs must be a list, or a map by name`);
 	const names = byName ? Object.keys(jobs) : [];
-	const faults: Told[] = [];
+	const faults: Complaint[] = [];
 	const given = byName ? names.map((key): [string | number, unknown] => [key, jobs[key]]) : [...(jobs as unknown[]).entries()];
 	const list = given.map(([key, job]): Record<string, unknown> => {
 		if (isObject(job)) return typeof key === "string" ? { ...job, name: job.name ?? key } : job;
@@ -63,7 +63,7 @@ export async function readManifest(text: string, name: string): Promise<Manifest
 	};
 }
 
-function throwAll([first, ...rest]: readonly Told[]): void {
+function throwAll([first, ...rest]: readonly Complaint[]): void {
 	if (first) throw new CliFailure("invalid", first.message, first.hint, rest);
 }
 

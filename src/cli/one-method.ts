@@ -4,21 +4,21 @@ import type { MethodName, Params, Result } from "../api/protocol.ts";
 import type { Call, CommandRun } from "./command.ts";
 import { answer, type Io, idOf } from "./io.ts";
 
-/** `tell` prints for people, or returns what is printed: a message in one line, or lines of data. `exit` is the exit code, where that is not always 0. */
+/** `show` prints for people, or returns what is printed: a message in one line, or lines of data. `exit` is the exit code, where that is not always 0. */
 export const oneMethod =
 	<M extends MethodName>(
 		method: M,
 		params: (call: Call, io: Io) => Params<M> | Promise<Params<M>>,
-		tell: (document: Result<M>, io: Io, call: Call) => string | readonly string[] | undefined,
+		show: (document: Result<M>, io: Io, call: Call) => string | readonly string[] | undefined,
 		exit?: (document: Result<M>) => number,
 	): CommandRun =>
 	async (call, io) => {
 		const ask: (method: M, params: Params<M>) => Promise<Result<M>> = io.ask;
 		const document = await ask(method, await params(call, io));
 		answer(io, document, () => {
-			const told = tell(document, io, call);
-			if (typeof told === "string") io.print.say(told);
-			else for (const line of told ?? []) io.print.out(line);
+			const text = show(document, io, call);
+			if (typeof text === "string") io.print.say(text);
+			else for (const line of text ?? []) io.print.out(line);
 		});
 		return exit?.(document);
 	};

@@ -3,7 +3,7 @@
 import type { MethodName } from "../api/protocol.ts";
 
 /** Methods that are repeated with the next daemon if one goes away in the middle: they only read, or are idempotent. */
-export const AGAIN: readonly MethodName[] = [
+export const REPEATABLE: readonly MethodName[] = [
 	"job.wait",
 	"job.logs",
 	"job.list",

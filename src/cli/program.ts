@@ -10,7 +10,7 @@ import { inTypedWords } from "./command-line/field-words.ts";
 import { type Globals, type Parsed, parse } from "./command-line/parse.ts";
 import { CliFailure, EXIT, exitOf, failureOf } from "./failure.ts";
 import type { CliEnvironment, DaemonConnection, Io } from "./io.ts";
-import { AGAIN, PATIENCE } from "./patience.ts";
+import { PATIENCE, REPEATABLE } from "./patience.ts";
 import { createPrinter, type Printer } from "./printing/print.ts";
 import { printable } from "./printing/sequences.ts";
 
@@ -27,7 +27,7 @@ export async function program(argv: readonly string[], world: CliEnvironment): P
 		const parsed = parse(argv, COMMANDS);
 		print = printerFor(parsed.globals, world);
 		json = parsed.globals.json;
-		if (parsed.kind !== "call") return await tell(parsed, world, print);
+		if (parsed.kind !== "call") return await printHelp(parsed, world, print);
 		command = parsed.call.command;
 		const { run } = await command.load();
 		return (await run(parsed.call, createIo(parsed.globals, world, print, connections, parsed.call))) ?? EXIT.done;
@@ -49,13 +49,13 @@ export async function program(argv: readonly string[], world: CliEnvironment): P
 }
 
 /** Commands that only read, or act on existing jobs. */
-const LOOKS =
+const WITHOUT_NEW_HOME =
 	/^(?:list|show|why|history|logs|wait|top|graph|forecast|diff|open|export|cancel|retry|rerun|approve|reject|answer|promote|demote|priority|run-now|merge|clear|prune|gc|\w+ (?:list|show|get|remove))$/;
 
 /** A home that was named and does not exist is a typo: a read would create an empty one, with a daemon. The default home is created when it is needed. */
 function mustBeThere(command: string, given: string | undefined, world: CliEnvironment): void {
 	const named = given ?? (world.env.SLUICE_HOME || undefined);
-	if (named === undefined || !LOOKS.test(command)) return;
+	if (named === undefined || !WITHOUT_NEW_HOME.test(command)) return;
 	const home = world.homeOf(given);
 	if (existsSync(home)) return;
 	throw new CliFailure(
@@ -69,7 +69,7 @@ const printerFor = ({ quiet, json, noColor }: Globals, { stdout, stderr, env }: 
 	createPrinter({ stdout, stderr, env, quiet, json, noColor });
 
 /** Help and version. On request they are data; no command at all is a mistake. */
-async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: CliEnvironment, print: Printer): Promise<number> {
+async function printHelp(parsed: Exclude<Parsed, { kind: "call" }>, world: CliEnvironment, print: Printer): Promise<number> {
 	if (parsed.kind === "version") {
 		const version = await world.version();
 		print.out(parsed.globals.json ? JSON.stringify({ schema_version: 1, version }) : version);
@@ -96,12 +96,13 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: CliEnviron
 const SILENT_MS = 5000;
 /** A command that only reads gives up after this long. */
 const GIVE_UP_MS = 60_000;
-const READS = /^(?:status|list|show|why|history|graph|version|doctor|\w+ (?:list|show|get))$/;
+const READING_COMMANDS = /^(?:status|list|show|why|history|graph|version|doctor|\w+ (?:list|show|get))$/;
 
 /** Whether giving up loses nothing: the command only reads, and was not asked to stay. */
-const mayGiveUp = (line: Call): boolean => READS.test(line.command.name) && !(line.command.name === "status" && line.flag("watch"));
+const mayGiveUp = (line: Call): boolean =>
+	READING_COMMANDS.test(line.command.name) && !(line.command.name === "status" && line.flag("watch"));
 /** Methods that the daemon answers late on purpose. */
-const HELD: readonly MethodName[] = ["job.wait", "job.logs"];
+const LATE_ANSWERS: readonly MethodName[] = ["job.wait", "job.logs"];
 
 /** The jobs themselves are not affected: running ones continue, and the command can be repeated. */
 const goneAway = (why: string) => new CliFailure("daemon_gone", why, "jobs that run go on; sluice up starts a daemon, then try again");
@@ -160,7 +161,7 @@ function createIo(globals: Globals, world: CliEnvironment, print: Printer, conne
 	const saySilent = silenceNotice(globals, world, print);
 	const call = async <M extends MethodName>(connection: DaemonConnection, method: M, params: Params<M> | undefined): Promise<Result<M>> => {
 		// A line on stderr would spoil the screen of top.
-		const isQuiet = HELD.includes(method) || command === "top";
+		const isQuiet = LATE_ANSWERS.includes(method) || command === "top";
 		const said = isQuiet ? () => {} : world.after(SILENT_MS, saySilent);
 		const asked = connection.call(method, { ...params, by: world.user() } as Params<M>);
 		if (!mayGiveUp(line)) return asked.finally(said);
@@ -188,7 +189,7 @@ function createIo(globals: Globals, world: CliEnvironment, print: Printer, conne
 			} catch (error) {
 				if (codeOf(error) !== "disconnected") throw error;
 				open = undefined;
-				if (!AGAIN.includes(method)) throw error;
+				if (!REPEATABLE.includes(method)) throw error;
 			}
 			if (tries >= PATIENCE.tries || connections.closed) throw goneAway("the daemon was stopped");
 			await new Promise<void>((resolve) => world.after(PATIENCE.everyMs, resolve));

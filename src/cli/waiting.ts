@@ -22,7 +22,7 @@ export async function waitFor(io: Io, scope: WaitScope, timeoutMs: number | unde
 	const { world } = io;
 	const from = world.now();
 	const live = world.stderr.isTTY === true && !io.quiet && !io.json;
-	const told = new Map<number, string>();
+	const shown = new Map<number, string>();
 	const clear = () => void world.stderr.write("\r\u001b[K");
 	/** The first request returns at once, so that progress can be shown. */
 	let longest = 0;
@@ -41,10 +41,10 @@ export async function waitFor(io: Io, scope: WaitScope, timeoutMs: number | unde
 		// All known jobs have ended: ask at once whether new ones were added.
 		if (answer.done && !done) longest = 0;
 		if (live) world.stderr.write(`\r\u001b[K${tame(progress(io, jobs, world.now() - from), "keep")}`);
-		else tellChanges(io, jobs, told);
+		else printChanges(io, jobs, shown);
 		if (done || left <= 0) {
 			if (live) clear();
-			if (live) tellChanges(io, jobs, told);
+			if (live) printChanges(io, jobs, shown);
 			return { jobs, done };
 		}
 	}
@@ -78,10 +78,10 @@ function progress(io: Io, jobs: readonly WaitedJob[], ms: number): string {
 	return parts.filter(Boolean).join(" · ");
 }
 
-function tellChanges(io: Io, jobs: readonly WaitedJob[], told: Map<number, string>): void {
+function printChanges(io: Io, jobs: readonly WaitedJob[], shown: Map<number, string>): void {
 	for (const job of jobs) {
-		if (told.get(job.id) === job.status) continue;
-		told.set(job.id, job.status);
+		if (shown.get(job.id) === job.status) continue;
+		shown.set(job.id, job.status);
 		io.print.say(`${labelOf(job)} ${paintStatus(io.print.paintTalk, job.status, statusWords(job.status))}${endWords(job)}`);
 	}
 }
@@ -91,6 +91,6 @@ function endWords(job: WaitedJob): string {
 	const launch = job.status === "failed" ? launchWords(job) : undefined;
 	if (launch !== undefined) return `: ${launch}`;
 	const code = job.exit_code === null || job.exit_code === 0 ? "" : `exit code ${job.exit_code}`;
-	const isNews = job.end_reason && job.end_reason !== job.status && job.end_reason !== code && job.status !== "succeeded";
-	return `${code && `, ${code}`}${isNews ? `: ${printable(job.end_reason ?? "")}` : ""}`;
+	const isInformative = job.end_reason && job.end_reason !== job.status && job.end_reason !== code && job.status !== "succeeded";
+	return `${code && `, ${code}`}${isInformative ? `: ${printable(job.end_reason ?? "")}` : ""}`;
 }

@@ -11,7 +11,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 	priority_value: ["priority"],
 };
 /** Fields that are arguments of the command line. */
-const PLAIN: Readonly<Record<string, string>> = { id: "ID", ids: "ID", command: "the command", prompt: "the prompt" };
+const ARGUMENT_WORDS: Readonly<Record<string, string>> = { id: "ID", ids: "ID", command: "the command", prompt: "the prompt" };
 
 /** `after[0]: "1,2" is not a name` → `--after: "1,2" is not a name`; a message that does not begin with its field is not changed. */
 export function inTypedWords(message: string, field: string | undefined, command: CommandSpec | undefined): string {
@@ -23,7 +23,7 @@ export function inTypedWords(message: string, field: string | undefined, command
 	const wanted = [...(OPTIONS[name] ?? []), name.replaceAll("_", "-"), name.replaceAll("_", "-").replace(/s$/, "")];
 	const options = command.options ?? [];
 	const option = options.find(({ field }) => field === name)?.name ?? wanted.find((one) => options.some((each) => each.name === one));
-	const said = option === undefined ? PLAIN[name] : `--${option}${path === "" ? "" : ` ${path}`}`;
+	const said = option === undefined ? ARGUMENT_WORDS[name] : `--${option}${path === "" ? "" : ` ${path}`}`;
 	const rest = message.slice(field.length).replace(" (runnable_at)", " (--at, --in)");
 	return said === undefined ? message : `${said}${rest}`;
 }

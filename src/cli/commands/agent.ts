@@ -126,7 +126,7 @@ async function judge(call: Call, io: Io): Promise<undefined> {
 	if (stderr !== undefined)
 		// Keeps only the end, where reasons are.
 		forEachPiece(absolutePath(io.world, stderr), "stderr", (bytes) => {
-			said = (said + bytes.toString("utf8")).slice(-KEPT);
+			said = (said + bytes.toString("utf8")).slice(-STDERR_CHARACTERS);
 		});
 	const found = judging.end({ exit, stderr: said, now: io.world.now(), timezone: systemTimezone() });
 	answer(io, { schema_version: 1, ...found }, () => {
@@ -145,12 +145,12 @@ async function readAs(name: string, io: Io): Promise<JudgedProfile> {
 	return (await io.ask("agent.show", { name })).agent.profile;
 }
 
-const KEPT = 64 * 1024;
-const PIECE = 1024 * 1024;
+const STDERR_CHARACTERS = 64 * 1024;
+const PIECE_BYTES = 1024 * 1024;
 
 /** Reads a file of any size in pieces. */
 function forEachPiece(path: string, option: string, call: (bytes: Buffer) => void): void {
-	const buffer = Buffer.alloc(PIECE);
+	const buffer = Buffer.alloc(PIECE_BYTES);
 	let file: number | undefined;
 	try {
 		file = openSync(path, "r");

@@ -10,7 +10,7 @@ import { counted } from "../printing/print.ts";
 import { rangeWords } from "../printing/ranges.ts";
 import { printable } from "../printing/sequences.ts";
 import { gauge } from "../printing/status-lines.ts";
-import { tellCancelled } from "./job/act.ts";
+import { printCancelled } from "./job/act.ts";
 
 export const run = byVerb({
 	list: oneMethod("batch.list", asTyped, ({ batches }, io, call) =>
@@ -28,7 +28,7 @@ export const run = byVerb({
 	close: oneMethod("batch.close", named, ({ batch: { name, open } }) =>
 		open === 0 ? `batch ${name} is closed` : `batch ${name} closes when its last ${counted(open, "job")} ended`,
 	),
-	cancel: oneMethod("batch.cancel", asTyped, tellCancelled),
+	cancel: oneMethod("batch.cancel", asTyped, printCancelled),
 	retry: oneMethod("batch.retry", named, ({ reset, skipped }, io) => {
 		io.print.say(reset.length === 0 ? "nothing to run again" : `run again: ${reset.join(", ")}`);
 		for (const { job, reason } of skipped) io.print.say(`left job ${job}: ${printable(reason)}`);

@@ -52,8 +52,8 @@ const ITS_OWN = ["socket", "http", "clock"];
 
 function withDaemon(document: Result<"doctor.run">, running: { checks: Checkup[] } | undefined): Result<"doctor.run"> {
 	if (!running) return document;
-	const told = new Map(running.checks.map((check) => [check.name, check]));
-	const checks = document.checks.map((check) => (ITS_OWN.includes(check.name) && told.get(check.name)) || check);
+	const ofDaemon = new Map(running.checks.map((check) => [check.name, check]));
+	const checks = document.checks.map((check) => (ITS_OWN.includes(check.name) && ofDaemon.get(check.name)) || check);
 	return { ...document, ok: checks.every((check) => check.ok), checks };
 }
 

@@ -10,7 +10,7 @@ import { allowedNames, capture } from "../caller/environment.ts";
 import type { Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";
 import { absolutePath, type DaemonConnection, type Io } from "../io.ts";
-import { AGAIN, PATIENCE } from "../patience.ts";
+import { PATIENCE, REPEATABLE } from "../patience.ts";
 
 export async function run(call: Call, io: Io): Promise<number> {
 	const { world } = io;
@@ -62,7 +62,7 @@ function keptConnection({ world, home }: Io): Pick<DaemonConnection, "call" | "c
 					// Calls that only read are repeated with the next daemon. A run waits for its own daemon, which it may not start.
 					const code = codeOf(error);
 					const isBack = code === "disconnected" || (code === "no_daemon" && world.insideOf(home) !== undefined);
-					if (!isBack || !AGAIN.includes(method) || tries >= PATIENCE.tries) throw error;
+					if (!isBack || !REPEATABLE.includes(method) || tries >= PATIENCE.tries) throw error;
 					await new Promise<void>((resolve) => world.after(PATIENCE.everyMs, resolve));
 				}
 			}

@@ -18,7 +18,7 @@ export const run = byVerb({
 			if (trust_problem) io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${plain(trust_problem)}`);
 	}),
 	show: oneMethod("repo.show", named, ({ repo }, io) => printRepo(repo, io)),
-	add: oneMethod("repo.add", repoOf, tellChange),
+	add: oneMethod("repo.add", repoOf, printChange),
 	trust,
 	remove: oneMethod("repo.remove", named, ({ removed }) => `${plain(removed)} is no longer registered; its folder and branches stay`),
 });
@@ -49,11 +49,11 @@ async function trust(call: Call, io: Io): Promise<number | undefined> {
 	const digest = off ? undefined : await seen(call, io);
 	if (digest === null) return EXIT.failed;
 	const document = await io.ask("repo.trust", { ...named(call), off, digest });
-	answer(io, document, () => tellChange(document, io));
+	answer(io, document, () => printChange(document, io));
 	return undefined;
 }
 
-function tellChange({ repo }: Result<"repo.add">, io: Io): undefined {
+function printChange({ repo }: Result<"repo.add">, io: Io): undefined {
 	io.print.say(`repo ${repo.name} at ${plain(repo.path ?? repo.url)}${repo.base ? `, base ${plain(repo.base)}` : ""}`);
 	const word = FILE_WORDS[repo.file];
 	if (word) io.print.say(`${word}${repo.file_problem ? `: ${plain(repo.file_problem)}` : ""}`);

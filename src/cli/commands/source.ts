@@ -46,14 +46,14 @@ function printFaults({ print }: Io, { error, faults }: SourceView): void {
 const isFault = ({ code }: ItemFault): boolean => code !== "deferred";
 
 /** Maximum ids that are named; a full queue may keep out hundreds. */
-const NAMED = 10;
+const NAMED_ITEMS = 10;
 
 function printDeferred(print: Io["print"], faults: readonly ItemFault[]): void {
 	const kept = faults.filter((one) => !isFault(one));
 	const [first] = kept;
 	if (first === undefined) return;
-	const ids = kept.slice(0, NAMED).map(({ id }) => id ?? "?");
-	const more = kept.length > NAMED ? ` and ${kept.length - NAMED} more` : "";
+	const ids = kept.slice(0, NAMED_ITEMS).map(({ id }) => id ?? "?");
+	const more = kept.length > NAMED_ITEMS ? ` and ${kept.length - NAMED_ITEMS} more` : "";
 	print.warn(
 		`${print.paintTalk("yellow", "stays:")} ${printable(`${ids.join(", ")}${more}: ${first.message.slice(first.place.length + 2)}`)}`,
 	);

@@ -56,7 +56,7 @@ export function remark(job: ShownJob, now: number): string {
 		if (backoff !== undefined && backoff > now)
 			return `${printable(job.wait_reason?.detail ?? "in back-off").replace(/ not before \S+/, "")}, again ${relative(backoff, now)}`;
 		const due = instantOf(job.runnable_at);
-		if (due !== undefined && due > now) return startWords(job, relative(Math.max(due, now + SOON), now));
+		if (due !== undefined && due > now) return startWords(job, relative(Math.max(due, now + SOON_MS), now));
 		return withLocalTimes(printable(job.wait_reason?.detail ?? job.held?.detail ?? ""), now);
 	}
 	const took = tookOf(job);
@@ -99,7 +99,7 @@ function awaitedWords({ waits_for = [] }: ShownJob): string {
 }
 
 /** A due time is shown at least this far ahead, so that a job that has not started yet never `starts now`. */
-const SOON = 1000;
+const SOON_MS = 1000;
 
 const startWords = (job: ShownJob, when: string): string =>
 	job.approval === "needed" ? `needs approval, starts ${when} at the earliest` : `starts ${when}`;
@@ -140,7 +140,7 @@ export function tookOf(job: ShownJob): string {
 }
 
 /** Maximum characters of a table cell; `--json` has all of it. */
-const MOST = 200;
+const CELL_CHARACTERS = 200;
 
 /** Columns that show more than the field itself. */
 const COLUMNS: Record<string, { column: TableColumn; cell(job: ShownJob, paint: Paint, now: number): string }> = {
@@ -149,9 +149,9 @@ const COLUMNS: Record<string, { column: TableColumn; cell(job: ShownJob, paint: 
 		column: { title: "STATUS" },
 		cell: (job, paint) => paintStatus(paint, job.status, `${isHeldBack(job) ? "!" : " "}${statusWords(job.status)}`),
 	},
-	name: { column: { title: "NAME", shrink: 8, most: MOST }, cell: (job) => printable(job.name ?? "") },
-	subject: { column: { title: "WHAT", shrink: 14, most: MOST }, cell: (job) => subjectOf(job) },
-	lane: { column: { title: "LANE", shrink: 6, most: MOST }, cell: (job) => printable(job.lane ?? "") },
+	name: { column: { title: "NAME", shrink: 8, most: CELL_CHARACTERS }, cell: (job) => printable(job.name ?? "") },
+	subject: { column: { title: "WHAT", shrink: 14, most: CELL_CHARACTERS }, cell: (job) => subjectOf(job) },
+	lane: { column: { title: "LANE", shrink: 6, most: CELL_CHARACTERS }, cell: (job) => printable(job.lane ?? "") },
 	priority: { column: { title: "PRIO", align: "right" }, cell: (job) => (job.priority ? String(job.priority) : "") },
 	age: {
 		column: { title: "AGE", align: "right" },
@@ -162,7 +162,7 @@ const COLUMNS: Record<string, { column: TableColumn; cell(job: ShownJob, paint: 
 export const LIST_FIELDS = ["id", "status", "name", "subject", "lane", "priority", "age", "remark"];
 
 export function columnOf(field: string): TableColumn {
-	return COLUMNS[field]?.column ?? { title: field.toUpperCase(), shrink: 8, most: MOST };
+	return COLUMNS[field]?.column ?? { title: field.toUpperCase(), shrink: 8, most: CELL_CHARACTERS };
 }
 export function cellOf(field: string, job: ShownJob, paint: Paint, now: number): string {
 	const known = COLUMNS[field];

@@ -19,7 +19,7 @@ const UNRULY = new RegExp(
 );
 
 /** Bold, dim, italic, underlined, inverse and their ends; the 16 colours of text and background. Not among them: blinking (5, 6), concealed (8), fonts. */
-const PLAIN = /^(?:[0-47]|2[234579]|[34][0-79]|(?:9|10)[0-7])$/;
+const PLAIN_STYLE = /^(?:[0-47]|2[234579]|[34][0-79]|(?:9|10)[0-7])$/;
 /** The kind of an underline; a colour by its number, or by red, green and blue, in one parameter. */
 const BYTE = "(?:1?\\d?\\d|2[0-4]\\d|25[0-5])";
 const JOINED = new RegExp(`^(?:4:[0-5]|[34]8:(?:5:${BYTE}|2:(?:\\d?:)?${BYTE}:${BYTE}:${BYTE}))$`);
@@ -37,7 +37,7 @@ function harmless(colour: string): string {
 			const whole = [one, ...given.slice(at + 1, at + length)].join(";");
 			if (LISTED.test(whole)) kept.push(whole);
 			at += length - 1;
-		} else if (one === "" || PLAIN.test(one) || JOINED.test(one)) kept.push(one === "" && given.length > 1 ? "0" : one);
+		} else if (one === "" || PLAIN_STYLE.test(one) || JOINED.test(one)) kept.push(one === "" && given.length > 1 ? "0" : one);
 	}
 	return kept.length === 0 ? "" : `\u001b[${kept.join(";")}m`;
 }

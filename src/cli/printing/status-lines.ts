@@ -191,21 +191,21 @@ export const lendingWords = ({ lending = 0 }: { lending?: number }): string =>
 			? ", 1 more waits for jobs and lends its slot"
 			: `, ${lending} more wait for jobs and lend their slots`;
 
-const NAMED = 10;
+const NAMED_JOBS = 10;
 const jobsWords = (ids: readonly number[]): string =>
-	`${ids.length === 1 ? "job" : "jobs"} ${ids.slice(0, NAMED).join(", ")}${ids.length > NAMED ? " …" : ""}`;
+	`${ids.length === 1 ? "job" : "jobs"} ${ids.slice(0, NAMED_JOBS).join(", ")}${ids.length > NAMED_JOBS ? " …" : ""}`;
 
 /** `3 queued, 2 ready, 1 of them held` */
 export const queuedWords = (status: StatusDocument): string =>
 	`${status.queued_total} queued, ${status.queued_ready} ready${heldCount(status)}`;
 
-const HELD = 5;
+const HELD_LINES = 5;
 
 /** What keeps ready jobs from starting. A pause of everything has its own line. An older daemon does not send it. */
 function heldLines({ held = [] }: Partial<StatusDocument>): string[] {
-	const told = held.filter(({ subject }) => subject !== "all");
-	const lines = told.slice(0, HELD).map(({ detail, jobs }) => `Held: ${counted(jobs, "job")}, ${printable(detail)}`);
-	const rest = told.slice(HELD).reduce((sum, { jobs }) => sum + jobs, 0);
+	const listed = held.filter(({ subject }) => subject !== "all");
+	const lines = listed.slice(0, HELD_LINES).map(({ detail, jobs }) => `Held: ${counted(jobs, "job")}, ${printable(detail)}`);
+	const rest = listed.slice(HELD_LINES).reduce((sum, { jobs }) => sum + jobs, 0);
 	return rest === 0 ? lines : [...lines, `Held: ${counted(rest, "job")} for other reasons; sluice why ID tells`];
 }
 

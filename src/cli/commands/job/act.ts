@@ -43,7 +43,7 @@ const aboutJob =
 const cancel = oneMethod(
 	"job.cancel",
 	(call) => ({ ...optionsOf<"job.cancel">(call), ids: call.args("ID").map(idOf) }),
-	tellCancelled,
+	printCancelled,
 	({ refused = [] }) => (refused.length > 0 ? EXIT.illegal : EXIT.done),
 );
 
@@ -88,7 +88,7 @@ export const run = byVerb({
 /** A batch has no `ended` and `refused`, and an older daemon does not send them. */
 type Cancelled = Pick<CancelReport, "cancelled" | "requested"> & Partial<CancelReport>;
 
-export function tellCancelled({ cancelled, requested, ended = [], refused = [] }: Cancelled, { print }: Io): string | undefined {
+export function printCancelled({ cancelled, requested, ended = [], refused = [] }: Cancelled, { print }: Io): string | undefined {
 	if (cancelled.length > 0) print.say(`cancelled: ${cancelled.join(", ")}`);
 	if (requested.length > 0) print.say(`asked to stop: ${requested.join(", ")}`);
 	if (ended.length > 0) print.say(`ended with them: ${ended.join(", ")}`);

@@ -25,10 +25,10 @@ export async function run(call: Call, io: Io): Promise<number> {
 	if (io.json) {
 		if (!queued) io.print.out(writeJson(result));
 	} else if (id !== undefined) io.print.out(String(id));
-	if (!io.json) await tell(result, io);
+	if (!io.json) await printAdded(result, io);
 	const warning = result.outcome === "queued" ? result.warning : undefined;
-	const told = io.quiet ? withoutBackpressure(warning) : warning;
-	if (told !== undefined && told !== "") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${told}`);
+	const warningShown = io.quiet ? withoutBackpressure(warning) : warning;
+	if (warningShown !== undefined && warningShown !== "") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${warningShown}`);
 	if (!queued) return result.outcome === "deferred" ? EXIT.later : EXIT.done;
 	return stay(call, io, queued.job.id, queued.jobs ?? [queued.job.id]);
 }
@@ -98,7 +98,7 @@ async function staying(call: Call, io: Io, id: number, all: number[]): Promise<n
 	return done && jobs.every((job) => job.status === "succeeded") ? EXIT.done : EXIT.failed;
 }
 
-async function tell(result: AddDocument, io: Io): Promise<void> {
+async function printAdded(result: AddDocument, io: Io): Promise<void> {
 	const { print, world } = io;
 	const say = (text: string) => print.say(print.paintTalk("dim", text));
 	switch (result.outcome) {

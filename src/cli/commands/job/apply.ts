@@ -8,7 +8,7 @@ import { wavesOf } from "../../../core/input/manifest.ts";
 import { manifestSchemaText } from "../../../core/input/manifest-schema.ts";
 import { allowedNames, capture } from "../../caller/environment.ts";
 import type { Call } from "../../command.ts";
-import { CliFailure, failureOf, type Told, usage } from "../../failure.ts";
+import { CliFailure, type Complaint, failureOf, usage } from "../../failure.ts";
 import { absolutePath, answer, type Io, readAll, readNamed } from "../../io.ts";
 import { type ManifestFile, readManifest } from "../../manifest.ts";
 import { optionsOf } from "../../one-method.ts";
@@ -37,7 +37,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const missing = call.flag("check") ? missingFolders(read, name, folder) : [];
 	const document = await ask(io, read, { name, file }, params, missing);
 	answer(io, call.flag("check") ? { ...document, waves: wavesOf(read.manifest.jobs) } : document, () =>
-		call.flag("check") ? tellCheck(io, read, file, document) : tell(io, read, document),
+		call.flag("check") ? printCheck(io, read, file, document) : printApplied(io, read, document),
 	);
 }
 
@@ -49,9 +49,9 @@ async function ask(
 	read: ManifestFile,
 	{ name, file }: File,
 	params: Params<"job.apply">,
-	found: readonly Told[],
+	found: readonly Complaint[],
 ): Promise<Applied> {
-	const placedAt = ({ message, field, hint }: { message: string; field?: unknown; hint?: unknown }): Told => {
+	const placedAt = ({ message, field, hint }: { message: string; field?: unknown; hint?: unknown }): Complaint => {
 		const inside = typeof field === "string" ? field.replace(/^manifest\.?/, "") : "";
 		const position = inside === "" ? "" : read.position(inside);
 		return {
@@ -65,8 +65,8 @@ async function ask(
 	} catch (error) {
 		const { code } = failureOf(error);
 		const { also = [] } = error as { also?: { message: string; field?: unknown; hint?: unknown }[] };
-		const told = [...[error as Error, ...also].map(placedAt), ...found];
-		const [first = { message: "" }, ...rest] = inLineOrder(told, name);
+		const complaints = [...[error as Error, ...also].map(placedAt), ...found];
+		const [first = { message: "" }, ...rest] = inLineOrder(complaints, name);
 		throw new CliFailure(code, first.message, first.hint, rest);
 	}
 	const [first, ...rest] = found;
@@ -75,12 +75,12 @@ async function ask(
 }
 
 /** Sorts mistakes in the order of the file; those without a line come last. */
-function inLineOrder(told: readonly Told[], name: string): Told[] {
-	const placeIn = ({ message }: Told): [number, number] => {
+function inLineOrder(complaints: readonly Complaint[], name: string): Complaint[] {
+	const placeIn = ({ message }: Complaint): [number, number] => {
 		const [, line, column] = (message.startsWith(`${name}:`) && /^:(\d+):(\d+): /.exec(message.slice(name.length))) || [];
 		return line === undefined ? [Number.MAX_SAFE_INTEGER, 0] : [Number(line), Number(column)];
 	};
-	return told
+	return complaints
 		.map((one) => ({ one, place: placeIn(one) }))
 		.sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1])
 		.map(({ one }) => one);
@@ -98,21 +98,21 @@ function placed(manifest: ManifestFile["manifest"], folder: string): Record<stri
 }
 
 /** Missing folders of jobs without predecessors: a predecessor might still create the folder. A job with a repo gets its folder from that. */
-function missingFolders({ manifest, position }: ManifestFile, name: string, folder: string): Told[] {
-	const told = new Map<string, Told>();
+function missingFolders({ manifest, position }: ManifestFile, name: string, folder: string): Complaint[] {
+	const complaints = new Map<string, Complaint>();
 	for (const [index, job] of manifest.jobs.entries()) {
 		const isFirst = !Array.isArray(job.after) || job.after.length === 0;
 		const cwd = job.cwd ?? manifest.defaults?.cwd;
 		if (!isFirst || typeof cwd !== "string" || (job.repo ?? manifest.defaults?.repo) !== undefined) continue;
 		const path = resolve(folder, cwd);
 		const field = job.cwd === undefined ? "defaults.cwd" : `jobs[${index}].cwd`;
-		if (told.has(`${field}${path}`) || isFolder(path)) continue;
-		told.set(`${field}${path}`, {
+		if (complaints.has(`${field}${path}`) || isFolder(path)) continue;
+		complaints.set(`${field}${path}`, {
 			message: `${name}${position(field)}: ${field}: there is no folder ${path}`,
 			hint: `mkdir -p ${path} makes it`,
 		});
 	}
-	return [...told.values()];
+	return [...complaints.values()];
 }
 
 function isFolder(path: string): boolean {
@@ -127,7 +127,7 @@ function isFolder(path: string): boolean {
 /** A check answers with less, and so does an older daemon. */
 type Applied = Partial<Result<"job.apply">>;
 
-function tellCheck({ print }: Io, { manifest }: ManifestFile, file: string, { refusal, warning }: Applied): void {
+function printCheck({ print }: Io, { manifest }: ManifestFile, file: string, { refusal, warning }: Applied): void {
 	wavesOf(manifest.jobs).forEach((wave, index) => {
 		const [first = "", ...more] = wrap(wave.map(printable).join("  "), Math.min(print.width, 120) - 10);
 		print.out(`${print.paint("dim", `wave ${index + 1}`.padEnd(8))}  ${first}`);
@@ -149,7 +149,7 @@ const WHY_SKIPPED: Record<string, string> = {
 	duplicate: "has its unique key",
 };
 
-function tell(
+function printApplied(
 	{ print }: Io,
 	{ manifest }: ManifestFile,
 	{ jobs = [], names = {}, skipped = [], updated = [], not_named = [], warning }: Applied,

@@ -101,10 +101,10 @@ async function unmergedJobs(io: Io, filter: Filter, { unmerged = [] }: Partial<S
 	);
 }
 
-const NAMED = 5;
+const NAMED_JOBS = 5;
 function unmergedLine(jobs: readonly ShownJob[]): string {
-	const rest = jobs.length > NAMED ? ` and ${jobs.length - NAMED} more` : "";
-	return `not merged, and needs you: ${jobs.slice(0, NAMED).map(labelOf).join(", ")}${rest}; sluice status says why`;
+	const rest = jobs.length > NAMED_JOBS ? ` and ${jobs.length - NAMED_JOBS} more` : "";
+	return `not merged, and needs you: ${jobs.slice(0, NAMED_JOBS).map(labelOf).join(", ")}${rest}; sluice status says why`;
 }
 
 const emptyWords = (call: Call) =>

@@ -11,14 +11,14 @@ import { counted } from "../../printing/print.ts";
 import { printable } from "../../printing/sequences.ts";
 import { varsOf } from "./add.ts";
 
-export const run = oneMethod("job.sling", paramsOf, tell, ({ deferred }) => (deferred === null ? EXIT.done : EXIT.later));
+export const run = oneMethod("job.sling", paramsOf, printSlung, ({ deferred }) => (deferred === null ? EXIT.done : EXIT.later));
 
 async function paramsOf(call: Call, io: Io): Promise<Params<"job.sling">> {
 	const env = capture(io.world.env, await allowedNames(io));
 	return { ...optionsOf<"job.sling">(call, ["var"]), ids: [...call.args("ID")], cwd: io.world.cwd, env, vars: varsOf(call) };
 }
 
-function tell({ planned, skipped, warnings, batches, deferred }: Result<"job.sling">, io: Io, call: Call): string {
+function printSlung({ planned, skipped, warnings, batches, deferred }: Result<"job.sling">, io: Io, call: Call): string {
 	const { print } = io;
 	const rows = planned.map(({ job, item, repo, recipe, step, title }) =>
 		[job === null ? "–" : String(job), item, repo ?? "", recipe ?? "(raw)", step ?? "", title].map(printable),

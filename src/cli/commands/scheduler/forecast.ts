@@ -12,9 +12,9 @@ import { basisWords, oddsWords, rangeWords } from "../../printing/ranges.ts";
 import { printable } from "../../printing/sequences.ts";
 import { durationWords } from "../../times.ts";
 
-const SHOWN = 50;
+const USUAL_LIMIT = 50;
 
-export const run = oneMethod("scheduler.forecast", paramsOf, tell);
+export const run = oneMethod("scheduler.forecast", paramsOf, printForecast);
 
 function paramsOf(call: Call): Params<"scheduler.forecast"> {
 	const most = call.number("max-concurrent");
@@ -28,13 +28,13 @@ function laneCap(text: string): [string, number | null] {
 	return [lane, limit === "none" ? null : Number(limit)];
 }
 
-function tell(found: ForecastDocument, io: Io, call: Call): string | undefined {
+function printForecast(found: ForecastDocument, io: Io, call: Call): string | undefined {
 	const { print } = io;
 	const now = Date.parse(found.now);
 	const range = (one: RangeDocument | null) => rangeWords(one, now);
 	const title = (text: string) => print.paint("dim", text);
 	if (found.jobs.length === 0) return "nothing waits or runs";
-	const most = (call.number("limit") ?? SHOWN) || found.jobs.length;
+	const most = (call.number("limit") ?? USUAL_LIMIT) || found.jobs.length;
 	const columns: ListColumn<ForecastDocument["jobs"][number]>[] = [
 		{ title: "JOB", ...right, cell: ({ id }) => String(id) },
 		{ title: "NAME", shrink: 8, cell: ({ name }) => printable(name ?? "") },

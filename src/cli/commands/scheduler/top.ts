@@ -10,9 +10,9 @@ import { tame } from "../../printing/sequences.ts";
 import { explained } from "../job/why.ts";
 
 const EVERY_MS = 1000;
-const MOST = 1000;
+const MAX_JOBS = 1000;
 /** Maximum ended jobs that stay visible. */
-const KEPT = 30;
+const ENDED_JOBS = 30;
 
 /** q, Escape, Ctrl-C. */
 const LEAVES: ReadonlySet<string> = new Set(["q", "\u001b", "\u0003"]);
@@ -134,7 +134,8 @@ function listen({ world }: Io, keys: NonNullable<Io["world"]["keys"]>, resized: 
 	};
 }
 
-const STEPS: Record<string, number> = { j: 1, "\u001b[B": 1, k: -1, "\u001b[A": -1, "\u001b[6~": 10, "\u001b[5~": -10, g: -MOST, G: MOST };
+/** By how many rows a key moves the selection; g and G go to the first and to the last row. */
+const STEPS: Record<string, number> = { j: 1, "\u001b[B": 1, k: -1, "\u001b[A": -1, "\u001b[6~": 10, "\u001b[5~": -10, g: -1e9, G: 1e9 };
 
 /** Returns an exit code when the key ends the program. */
 async function press(io: Io, top: Top, key: string): Promise<number | undefined> {
@@ -167,14 +168,14 @@ async function press(io: Io, top: Top, key: string): Promise<number | undefined>
 }
 
 async function refresh(io: Io, view: ScreenView): Promise<void> {
-	const [status, list] = await Promise.all([io.ask("scheduler.status"), io.ask("job.list", { limit: MOST })]);
+	const [status, list] = await Promise.all([io.ask("scheduler.status"), io.ask("job.list", { limit: MAX_JOBS })]);
 	const active = await withLockWords(io, list.jobs);
 	const there = new Set(active.map(({ id }) => id));
-	const left = view.jobs.filter((job) => !there.has(job.id) && !hasEnded(job)).slice(0, KEPT);
+	const left = view.jobs.filter((job) => !there.has(job.id) && !hasEnded(job)).slice(0, ENDED_JOBS);
 	const shown = await Promise.all(left.map(({ id }) => io.ask("job.show", { id }).catch(() => undefined)));
 	const ended = [...shown.flatMap((one) => (one ? [one.job] : [])), ...view.jobs.filter((job) => hasEnded(job) && !there.has(job.id))];
 	view.status = status;
-	view.jobs = inOrder([...active, ...ended.slice(0, KEPT)]);
+	view.jobs = inOrder([...active, ...ended.slice(0, ENDED_JOBS)]);
 	if (!view.jobs.some(({ id }) => id === view.selected)) view.selected = view.jobs[0]?.id;
 }
 

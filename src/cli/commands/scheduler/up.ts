@@ -35,7 +35,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	if (!call.flag("detach"))
 		return daemon.serve({
 			...options,
-			ready: ({ port, httpProblem, signInCode }) => tellAddress(io, port, httpProblem, () => signInCode("operator")),
+			ready: ({ port, httpProblem, signInCode }) => printAddress(io, port, httpProblem, () => signInCode("operator")),
 		});
 	await daemon.start(options);
 	const started = await io.ask("scheduler.version");
@@ -43,7 +43,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	const code = !io.json && port !== null && isSeen(io) ? (await codeFor(io, "operator")).code : "";
 	answer(io, { schema_version: 1, started: true, daemon: started }, () => {
 		io.print.say(`the daemon runs, pid ${started.pid}, home ${started.home}`);
-		tellAddress(io, port, typeof started.http_problem === "string" ? started.http_problem : null, () => code);
+		printAddress(io, port, typeof started.http_problem === "string" ? started.http_problem : null, () => code);
 	});
 	return undefined;
 }
@@ -51,7 +51,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 /** A link that signs in is only for the person at the terminal: anything else may be a log that other people read. */
 const isSeen = ({ world }: Io): boolean => world.stderr.isTTY === true;
 
-function tellAddress(io: Io, port: number | null, problem: string | null, codeOf: () => string): void {
+function printAddress(io: Io, port: number | null, problem: string | null, codeOf: () => string): void {
 	if (problem !== null) io.print.say(printable(problem));
 	if (port === null) return;
 	if (isSeen(io)) io.print.say(`dashboard: ${signInLink(port, codeOf())}`);

@@ -7,13 +7,13 @@ import { printable } from "../../printing/sequences.ts";
 import { cut } from "../../printing/table.ts";
 
 /** Shells expand what they are offered: nothing with a meaning to a shell may pass, whatever the daemon sends. */
-const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_.@+-]*$/u;
+const HARMLESS_WORD = /^[\p{L}\p{N}_][\p{L}\p{N}_.@+-]*$/u;
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	try {
 		const kind = call.arg("KIND");
 		const offers = kind === "lane" ? await lanes(io) : kind === "host" ? await hosts(io) : await jobs(io);
-		for (const [word, says] of offers) if (PLAIN.test(word)) io.print.out(`${word}\t${says}`);
+		for (const [word, says] of offers) if (HARMLESS_WORD.test(word)) io.print.out(`${word}\t${says}`);
 	} catch {
 		// A shell has no place for an error during completion.
 	}

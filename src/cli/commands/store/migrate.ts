@@ -36,16 +36,16 @@ export async function run(call: Call, io: Io): Promise<number> {
 }
 
 /** Minimum rows between two progress lines: small stores print none, each table of a large store twenty. */
-const STEP = 5_000;
+const MIN_ROWS_BETWEEN = 5_000;
 
 function progressOf(io: Io): NonNullable<MoveRequest["progress"]> {
-	let told = 0;
+	let printed = 0;
 	let table = "";
 	return (at) => {
 		const name = `${at.step} ${at.table}`;
-		if (name !== table) [table, told] = [name, 0];
-		if (at.done - told < Math.max(STEP, at.total / 20)) return;
-		told = at.done;
+		if (name !== table) [table, printed] = [name, 0];
+		if (at.done - printed < Math.max(MIN_ROWS_BETWEEN, at.total / 20)) return;
+		printed = at.done;
 		io.print.say(`${at.step === "copy" ? "copied" : "compared"} ${at.done} of ${at.total} rows of ${at.table}`);
 	};
 }
