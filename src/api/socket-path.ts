@@ -5,6 +5,7 @@
 
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync, realpathSync, type Stats, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { orElse } from "../core/errors.ts";
 import { type Distrust, distrustAbove, distrustFolder, distrustSocket, foreign, type PathPart, type PathUser } from "../core/trust/path.ts";
 
 const MAX_SOCKET_PATH_BYTES = 104;
@@ -58,13 +59,7 @@ export const isSocketOf = (socket: string, home: string): boolean =>
 	socket === plainSocket(home) || basename(dirname(socket)).startsWith(shortFolderPrefix(home));
 
 /** Links resolved; as given where nothing is there, or it may not be seen. */
-export function realPath(path: string): string {
-	try {
-		return realpathSync.native(path);
-	} catch {
-		return path;
-	}
-}
+export const realPath = (path: string): string => orElse(() => realpathSync.native(path), path);
 
 /** A home of another user is not even written to: what lies there may be a link to a file of ours. */
 export function foreignHome(home: string): Distrust | null {

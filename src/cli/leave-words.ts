@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { orElse } from "../core/errors.ts";
 import { LEFT_WORDS_FILE, type LeftWords, leftWordsText, MAX_LEFT_WORDS_BYTES, readLeftWords, withWord } from "../core/runs/left-words.ts";
 import type { Io } from "./io.ts";
 
@@ -28,13 +29,8 @@ export function takeBackWords(io: Io, which: "verdict" | "result"): void {
 }
 
 /** The reports left before; empty if the file is missing or damaged. */
-function found(path: string): LeftWords {
-	try {
-		return statSync(path).size > MAX_LEFT_WORDS_BYTES ? {} : readLeftWords(readFileSync(path, "utf8"));
-	} catch {
-		return {};
-	}
-}
+const found = (path: string): LeftWords =>
+	orElse(() => (statSync(path).size > MAX_LEFT_WORDS_BYTES ? {} : readLeftWords(readFileSync(path, "utf8"))), {});
 
 function write(path: string, words: LeftWords): void {
 	const draft = `${path}.new-${process.pid}`;

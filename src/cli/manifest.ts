@@ -1,6 +1,6 @@
 // Reads a manifest as written: YAML or JSON, with the line of every mistake.
 
-import { messageOf } from "../core/errors.ts";
+import { messageOf, orElse } from "../core/errors.ts";
 import { expandAll } from "../core/input/manifest.ts";
 import { JsonText, readJson, writeJson } from "../core/text/json-text.ts";
 import { CliFailure, type Complaint, failureOf } from "./failure.ts";
@@ -74,13 +74,7 @@ function pathOf(field: string): Path {
 	return [...field.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, key]) => (index === undefined ? (key ?? "") : Number(index)));
 }
 
-function parseJson(text: string): unknown {
-	try {
-		return readJson(text);
-	} catch {
-		return undefined;
-	}
-}
+const parseJson = (text: string): unknown => orElse(() => readJson(text), undefined);
 
 /** Converts integers to JavaScript numbers; a payload with an integer that is too large stays text, so that nothing is lost. */
 function withNumbers(value: unknown, where: "outside" | "payload" = "outside"): unknown {

@@ -84,3 +84,12 @@ export function nth<T>(list: ArrayLike<T>, index: number): T {
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What the call returns; `otherwise` where it throws, for whatever reason. */
+export function orElse<T, U>(call: () => T, otherwise: U): T | U {
+	try {
+		return call();
+	} catch {
+		return otherwise;
+	}
+}

@@ -6,6 +6,7 @@ import { delimiter, isAbsolute, join } from "node:path";
 import type { Startable } from "../api/context.ts";
 import { type CustomProfile, knownOf, profileOf } from "../core/agents/index.ts";
 import { canAllow } from "../core/agents/permissions/denied.ts";
+import { orElse } from "../core/errors.ts";
 import { shellCommandFor } from "../core/input/shell-line.ts";
 import { type Env, find, isProgram } from "../host/program-path.ts";
 import { agentProblem } from "../supervisor/start/prepare.ts";
@@ -47,10 +48,5 @@ function missingProgram(program: string, job: Startable, env: Env): string | nul
 	return `no such program in PATH: ${program}`;
 }
 
-function wordsFor(path: string): string {
-	try {
-		return statSync(path).isDirectory() ? "a folder, not a program" : "not executable";
-	} catch {
-		return "no such program";
-	}
-}
+const wordsFor = (path: string): string =>
+	orElse(() => (statSync(path).isDirectory() ? "a folder, not a program" : "not executable"), "no such program");

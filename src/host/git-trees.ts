@@ -4,6 +4,7 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { GitAnswer } from "../contracts/git.ts";
+import { orElse } from "../core/errors.ts";
 import { localDisk } from "./disk.ts";
 
 export function createTrees() {
@@ -43,10 +44,4 @@ function isOf(folder: string, worktree: string): boolean {
 	}
 }
 
-function namesIn(folder: string): string[] {
-	try {
-		return readdirSync(folder);
-	} catch {
-		return [];
-	}
-}
+const namesIn = (folder: string): string[] => orElse(() => readdirSync(folder), []);

@@ -3,6 +3,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { type Git, type GitAnswer, GitError, type GitOptions } from "../contracts/git.ts";
 import { lastLineOf, type RunProgram } from "../contracts/program.ts";
+import { orElse } from "../core/errors.ts";
 import { createTrees } from "./git-trees.ts";
 
 const USUAL_MS = 120_000;
@@ -122,10 +123,4 @@ function complaintIn(stderr: string): string {
 	return (line ?? lastLineOf(stderr)).replace(/^(?:fatal|error): /, "").slice(0, 500);
 }
 
-function isFolder(path: string): boolean {
-	try {
-		return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-	} catch {
-		return false;
-	}
-}
+const isFolder = (path: string): boolean => orElse(() => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true, false);

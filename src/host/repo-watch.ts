@@ -4,6 +4,7 @@
 import { existsSync, type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Host } from "../contracts/host.ts";
+import { orElse } from "../core/errors.ts";
 import { isInside } from "../core/trust/path.ts";
 import { localDisk } from "./disk.ts";
 
@@ -137,10 +138,4 @@ function fileFolders(root: string, paths: readonly string[]): string[] {
 	return [...found];
 }
 
-function textOf(path: string): string | null {
-	try {
-		return localDisk.read(path);
-	} catch {
-		return null;
-	}
-}
+const textOf = (path: string): string | null => orElse(() => localDisk.read(path), null);

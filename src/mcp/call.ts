@@ -2,6 +2,7 @@
 
 import { RpcError } from "../api/client.ts";
 import type { McpClient, ToolDocument } from "../api/mcp-client.ts";
+import { orElse } from "../core/errors.ts";
 import { readResult, verdictText } from "../core/runs/verdict.ts";
 import { isObject, LIST_ITEMS, LOG_BYTES } from "./bounds.ts";
 import type { ToolMethod } from "./tools.ts";
@@ -36,11 +37,7 @@ export async function paramsOf(method: ToolMethod, given: ToolDocument, client: 
 /** Some programs can only pass strings, and encode an object as one. */
 function unpacked(result: unknown): unknown {
 	if (typeof result !== "string" || !/^\s*[{[]/.test(result)) return result;
-	try {
-		return JSON.parse(result);
-	} catch {
-		return result;
-	}
+	return orElse(() => JSON.parse(result), result);
 }
 
 /** A value that is nested too deeply cannot even be sent to the daemon. */

@@ -9,6 +9,7 @@ import { createWatch, type OwnJudgement, type OwnReading, type Watch } from "../
 import type { Format, Profile } from "../core/agents/profile.ts";
 import type { Trouble } from "../core/agents/stream/happening.ts";
 import { createReader, type Reading, type StreamReader } from "../core/agents/stream/reading.ts";
+import { orElse } from "../core/errors.ts";
 import type { SupervisorContext } from "./context.ts";
 import type { SupervisorSettings } from "./settings.ts";
 
@@ -74,13 +75,7 @@ export function recordIn(json: unknown): RunAgentRecord | null {
 }
 
 /** Rules that this version cannot read (another version wrote them) count as none. */
-function ownIn(found: unknown): OwnReading {
-	try {
-		return readOwn(found ?? {}, "own");
-	} catch {
-		return {};
-	}
-}
+const ownIn = (found: unknown): OwnReading => orElse(() => readOwn(found ?? {}, "own"), {});
 
 function programIn(found: unknown): RunAgentRecord["program"] {
 	const { name, path } = (found ?? {}) as Record<string, unknown>;

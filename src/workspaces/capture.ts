@@ -2,7 +2,7 @@
 // changed.
 
 import { copyFileSync, existsSync, realpathSync } from "node:fs";
-import { messageOf, SluiceError } from "../core/errors.ts";
+import { messageOf, orElse, SluiceError } from "../core/errors.ts";
 import { isInside } from "../core/trust/path.ts";
 import type { WorkspaceContext } from "./context.ts";
 import { stageAll } from "./merging/staging.ts";
@@ -66,10 +66,4 @@ function isRegistered({ worktrees, repo, repos }: CaptureParts, folder: string):
 	);
 }
 
-function realOf(path: string): string | null {
-	try {
-		return path === "" ? null : realpathSync(path);
-	} catch {
-		return null;
-	}
-}
+const realOf = (path: string): string | null => orElse(() => (path === "" ? null : realpathSync(path)), null);

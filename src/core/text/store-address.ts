@@ -1,5 +1,7 @@
 // The address of a store, a SQLite file or a PostgreSQL database; and how to show it, because an address can hold a password.
 
+import { orElse } from "../errors.ts";
+
 const POSTGRES = /^postgres(?:ql)?:\/\//;
 
 export const isDatabase = (store: string): boolean => POSTGRES.test(store);
@@ -24,10 +26,4 @@ export const shownStore = (store: string): string =>
 				.replace(/([?&](?:password|sslpassword)=)[^&#]*/g, `$1${MASKED_PASSWORD}`)
 		: store;
 
-function plain(text: string): string {
-	try {
-		return decodeURIComponent(text);
-	} catch {
-		return text;
-	}
-}
+const plain = (text: string): string => orElse(() => decodeURIComponent(text), text);

@@ -9,7 +9,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
 import { createTurns } from "../../contracts/turns.ts";
-import { codeOf, messageOf, nth, SluiceError } from "../../core/errors.ts";
+import { codeOf, messageOf, nth, orElse, SluiceError } from "../../core/errors.ts";
 import { suggest } from "../../core/input/nearest.ts";
 import { kindOf } from "../../host/kind.ts";
 import { systemTimezone } from "../../host/local.ts";
@@ -215,22 +215,10 @@ function readText(path: string): string | null {
 }
 
 /** The target of a symbolic link is written, so that the link stays a link. */
-function realPath(path: string): string {
-	try {
-		return realpathSync(path);
-	} catch {
-		return path;
-	}
-}
+const realPath = (path: string): string => orElse(() => realpathSync(path), path);
 
 /** A file that cannot be read counts as missing here: `reload` reports the error. */
-function glance(path: string): string | null {
-	try {
-		return readText(path);
-	} catch {
-		return null;
-	}
-}
+const glance = (path: string): string | null => orElse(() => readText(path), null);
 
 export function problemOf(error: unknown): ConfigProblem {
 	if (error instanceof SluiceError)

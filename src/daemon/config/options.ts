@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { orElse } from "../../core/errors.ts";
 import type { Home } from "../service/home.ts";
 import { writeWhole } from "../service/write-file.ts";
 
@@ -66,10 +67,4 @@ export function remember(home: string, { name, labels = [] }: DaemonOptions): vo
 	writeWhole(join(home, "host.json"), `${JSON.stringify(kept)}\n`);
 }
 
-export function userName(env: Record<string, string | undefined>): string {
-	try {
-		return userInfo().username;
-	} catch {
-		return env.USER ?? "owner";
-	}
-}
+export const userName = (env: Record<string, string | undefined>): string => orElse(() => userInfo().username, env.USER ?? "owner");

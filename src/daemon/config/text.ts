@@ -1,7 +1,7 @@
 // config.yml as text: parsed with positions, and edited so that comments and order stay. Pure.
 
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from "yaml";
-import { assert, messageOf, nth, SluiceError } from "../../core/errors.ts";
+import { assert, messageOf, nth, orElse, SluiceError } from "../../core/errors.ts";
 import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../../host/yaml-bounds.ts";
 import { type ConfigValues, spellingIn, spellings, stepsOf } from "./layers.ts";
 
@@ -128,9 +128,5 @@ const spelledIn = (map: YAMLMap, step: string): string => spellings(step).find((
 export function parseValue(text: string): unknown {
 	const { document } = parseYaml(text, new LineCounter(), MAX_CHARACTERS);
 	if (document === null || document.errors.length > 0) return text;
-	try {
-		return document.toJS({ maxAliasCount: 0 });
-	} catch {
-		return text;
-	}
+	return orElse(() => document.toJS({ maxAliasCount: 0 }), text);
 }

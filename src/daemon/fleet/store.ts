@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { SluiceError } from "../../core/errors.ts";
+import { orElse, SluiceError } from "../../core/errors.ts";
 import { isDatabase, secretsIn, shownStore } from "../../core/text/store-address.ts";
 import { withoutEnd } from "../../core/text/text-end.ts";
 import type { Settings } from "../config/settings.ts";
@@ -36,11 +36,7 @@ function realPath(path: string): string {
 	try {
 		return realpathSync(path);
 	} catch {
-		try {
-			return join(realpathSync(dirname(path)), basename(path));
-		} catch {
-			return path;
-		}
+		return orElse(() => join(realpathSync(dirname(path)), basename(path)), path);
 	}
 }
 

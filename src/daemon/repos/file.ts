@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, messageOf, SluiceError } from "../../core/errors.ts";
+import { codeOf, messageOf, orElse, SluiceError } from "../../core/errors.ts";
 import { REPO_FILE_KEYS, type WholeRepo } from "../../core/schema/repo.ts";
 import { rowsReader, type ValuesOf } from "../../core/schema/setting.ts";
 import { isInside } from "../../core/trust/path.ts";
@@ -87,13 +87,8 @@ export function readOwnFile(root: string, file: string, { most, tooLarge }: Boun
 	}
 }
 
-function decoded(bytes: Buffer): string | null {
-	try {
-		return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-	} catch {
-		return null;
-	}
-}
+const decoded = (bytes: Buffer): string | null =>
+	orElse(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), null);
 
 /** A repo's sluice.yml. `problem`: why it cannot be used; then it has no text. */
 export type RepoFileRead = { own: OwnFile | null; problem: string | null };

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { MoveDocument, MoveRequest } from "../../api/daemon-module.ts";
-import { assert, SluiceError } from "../../core/errors.ts";
+import { assert, orElse, SluiceError } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { systemClock } from "../../host/local.ts";
@@ -122,10 +122,4 @@ function nameOf(place: Place): string {
 	return schema === "sluice" ? display : `${display} (schema ${schema})`;
 }
 
-function tagOf(home: string): string | null {
-	try {
-		return readFileSync(join(home, "tag"), "utf8").trim();
-	} catch {
-		return null;
-	}
-}
+const tagOf = (home: string): string | null => orElse(() => readFileSync(join(home, "tag"), "utf8").trim(), null);

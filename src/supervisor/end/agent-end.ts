@@ -23,7 +23,7 @@ import { NOTHING, type Used } from "../../core/agents/stream/happening.ts";
 import { countIn } from "../../core/agents/stream/json.ts";
 import { notUnderstoodWords, type Program } from "../../core/agents/stream/not-understood.ts";
 import type { Reading } from "../../core/agents/stream/reading.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf, orElse } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";
 import { lastLine, oneLine, storable } from "../../core/input/storable.ts";
 import { type AgentRun, judgeRun, readAll } from "../agent.ts";
@@ -231,13 +231,7 @@ export function accountIn({ disk }: Pick<SupervisorContext, "disk">, dir: string
 }
 
 /** Null if the file is absent, or is not JSON. */
-export function jsonIn(disk: Pick<Disk, "read">, path: string): unknown {
-	try {
-		return JSON.parse(disk.read(path) ?? "null");
-	} catch {
-		return null;
-	}
-}
+export const jsonIn = (disk: Pick<Disk, "read">, path: string): unknown => orElse(() => JSON.parse(disk.read(path) ?? "null"), null);
 
 const withoutNulls = (fields: Record<string, unknown>) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 

@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Params, Result } from "../../../api/protocol.ts";
 import type { Manifest } from "../../../contracts/scheduler.ts";
+import { orElse } from "../../../core/errors.ts";
 import { wavesOf } from "../../../core/input/manifest.ts";
 import { manifestSchemaText } from "../../../core/input/manifest-schema.ts";
 import { allowedNames, capture } from "../../caller/environment.ts";
@@ -115,14 +116,8 @@ function missingFolders({ manifest, position }: ManifestFile, name: string, fold
 	return [...complaints.values()];
 }
 
-function isFolder(path: string): boolean {
-	try {
-		return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-	} catch {
-		// We may not look there; its run may be allowed to.
-		return true;
-	}
-}
+/** True where we may not look: its run may be allowed to. */
+const isFolder = (path: string): boolean => orElse(() => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true, true);
 
 /** A check answers with less, and so does an older daemon. */
 type Applied = Partial<Result<"job.apply">>;

@@ -1,5 +1,6 @@
 // Reads JSON from other programs: fields of any type, truncated lines, lines with other text in front.
 
+import { orElse } from "../../errors.ts";
 import type { Happening, Json } from "./happening.ts";
 
 export const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -105,13 +106,7 @@ export function toolText(input: Json): string {
 }
 
 /** JSON of a tool's input. Input from a program can be nested too deeply for JSON.stringify; then the text is empty. */
-export function writtenOut(input: Json): string {
-	try {
-		return JSON.stringify(input);
-	} catch {
-		return "…";
-	}
-}
+export const writtenOut = (input: Json): string => orElse(() => JSON.stringify(input), "…");
 
 export const MESSAGE_MAX = 4000;
 /** More denied calls than are stored, so that the rest can be counted. */
