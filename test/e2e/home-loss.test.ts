@@ -8,8 +8,9 @@ import { TestHome, until } from "../make/daemons/daemon.ts";
 
 async function running(client: Client): Promise<number> {
 	await client.call("job.add", { command: ["/bin/sh", "-c", "trap '' TERM; echo started; while :; do sleep 0.1; done"], cwd: "/" });
-	// A home that goes while the shim still opens its files there would end the run: the command has to run first.
-	await until(async () => (await client.call("job.logs", { id: 1 })).text.includes("started"));
+	// A home that goes while the shim still opens its files there would end the run: the command has to run first. A caller that waits gets no error while there is
+	// no log yet.
+	await until(async () => (await client.call("job.logs", { id: 1, wait_ms: 1000 })).text.includes("started"));
 	return until(async () => (await client.call("job.show", { id: 1 })).job.run?.pid ?? undefined);
 }
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`);
@@ -19,7 +20,8 @@ test("a home that is deleted ends its daemon, and its runs with it; a new daemon
 	const { child, client } = await home.up();
 	const pid = await running(client);
 	expect(isAlive(pid)).toBe(true);
-	rmSync(home.path, { recursive: true });
+	// The daemon may write a file while its folder is emptied.
+	rmSync(home.path, { recursive: true, maxRetries: 10 });
 	const next = await home.up();
 	await home.gone(child);
 	expect(child.exitCode).toBe(0);
