@@ -44,12 +44,12 @@ function lengthOf(what: Disturbance, chance: number, { staleMs, graceMs }: Lease
 	return what === "slow" ? 1000 + chance * 2000 : chance ** 2 * (staleMs / 3);
 }
 
-/**
- * The first of these hosts that is busy, because what is done to an idle host shows little. Only a run that would outlive the lease shows whether a watcher ends
- * it.
- */
+/** Only a run that would outlive the lease shows whether a watcher ends it, and is lost for certain when its daemon is stopped. */
+const NEEDS_LONG_RUN: readonly Disturbance[] = ["kill-guard-long", "stop-long"];
+
+/** The first of these hosts that is busy, because what is done to an idle host shows little. */
 export async function chooseHost(hosts: readonly FleetHost[], what: Disturbance): Promise<FleetHost> {
-	const wanted = what === "kill-guard-long" ? LONG_COMMAND : /./;
+	const wanted = NEEDS_LONG_RUN.includes(what) ? LONG_COMMAND : /./;
 	const isBusy = (host: FleetHost) => host.runProcesses().some(({ command }) => wanted.test(command));
 	for (let tries = 0; tries < 100; tries++) {
 		const found = hosts.find(isBusy);

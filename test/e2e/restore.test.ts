@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync,
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
+import { orElse } from "../../src/core/errors.ts";
 import { TestHome, until } from "../make/daemons/daemon.ts";
 import { TestHost } from "../make/daemons/host.ts";
 import { makeFolder } from "../make/folder.ts";
@@ -15,7 +16,7 @@ const CONFIG = "stop: {grace_int: 100ms, grace_term: 300ms}\n";
 const add = async (client: Client, job: Record<string, unknown>): Promise<number> =>
 	((await client.call("job.add", job)) as { job: { id: number } }).job.id;
 const show = async (client: Client, id: number) => (await client.call("job.show", { id })).job;
-const isAlive = (pid: number) => existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "utf8") !== "";
+const isAlive = (pid: number) => orElse(() => readFileSync(`/proc/${pid}/cmdline`, "utf8"), "") !== "";
 
 /** A run that tells its pid and goes on until it is let go. */
 function patient(folder: string, name: string) {
