@@ -282,6 +282,17 @@ describe("job.logs", () => {
 		expect((await desk.refused("job.logs", { id: 1 })).message).toBe("job 1 has no log: it could not be started: nothing says how");
 	});
 
+	test("of a run whose program has not begun yet are not missing", async () => {
+		const desk = await openDesk();
+		await desk.t.add();
+		await desk.t.start();
+		const said = "job 1 has written nothing yet: its run has just begun";
+		expect((await desk.refused("job.logs", { id: 1 })).message).toBe(said);
+		expect((await desk.refused("job.logs", { id: 1, run: 1 })).message).toBe(said);
+		await desk.t.end(1, "completed");
+		expect((await desk.refused("job.logs", { id: 1 })).message).toBe("job 1 has no log: it is not kept any more");
+	});
+
 	test("waits for more, also for a run that has not begun", async () => {
 		const desk = await openDesk();
 		await desk.t.add();

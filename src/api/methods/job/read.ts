@@ -5,7 +5,7 @@ import type { JobView, Scheduler } from "../../../contracts/scheduler.ts";
 import { SluiceError } from "../../../core/errors.ts";
 import { given } from "../../../core/given.ts";
 import { graphDocument, graphText } from "../../../core/graph/text.ts";
-import { isTerminal } from "../../../core/job.ts";
+import { isTerminal, type Status } from "../../../core/job.ts";
 import { type At, doc, type Handlers, resolve, shown, shownAll } from "../../call.ts";
 import type { LogPiece } from "../../context.ts";
 import { etaOf } from "../../documents/eta.ts";
@@ -166,7 +166,7 @@ async function logs({ id, run, stream = "both", offset, tail, limit, wait_ms = 0
 			const there = await whereElse();
 			// A caller that can wait gets an empty piece and asks again from the same offset; any other gets an error.
 			if (wait_ms > 0 && waiting) return nothingYet(stream, offset ?? 0, there);
-			throw noRun({ job, run, ended: isTerminal(status), last }, there ?? why);
+			throw noRun({ job, run, status, last }, there ?? why);
 		}
 		await pause(at, Math.min(LOG_LOOK_MS, until - clock.monotonic()));
 		const now = await scheduler.show(job);
@@ -182,13 +182,19 @@ const nothingYet = (stream: LogPiece["stream"], at: number, note: string | null)
 	...(note === null ? {} : { note }),
 });
 
-function noRun(of: { job: number; run: number | undefined; ended: boolean; last: number }, why: string | null): SluiceError {
-	const { job, run, ended, last } = of;
-	const nothing = ended ? `job ${job} has written nothing: it never ran` : `job ${job} has written nothing yet: it has not started`;
+function noRun(of: { job: number; run: number | undefined; status: Status; last: number }, why: string | null): SluiceError {
+	const { job, run, status, last } = of;
+	const ended = isTerminal(status);
 	const none = run === undefined ? `job ${job} has no log` : `there is no log of run ${job}.${run}`;
-	const what = run === undefined && last === 0 && why === null ? nothing : none;
-	const because = why ?? (what === none && (run ?? last) <= last ? "it is not kept any more" : null);
-	return new SluiceError("not_found", because === null ? what : `${what}: ${because}`, {
+	const words = () => {
+		if (why !== null) return `${none}: ${why}`;
+		// The run is claimed, and its files are not there yet.
+		if (status === "running" && (run ?? last) === last) return `job ${job} has written nothing yet: its run has just begun`;
+		if (run === undefined && last === 0)
+			return ended ? `job ${job} has written nothing: it never ran` : `job ${job} has written nothing yet: it has not started`;
+		return (run ?? last) <= last ? `${none}: it is not kept any more` : none;
+	};
+	return new SluiceError("not_found", words(), {
 		field: run === undefined ? "id" : "run",
 		hint: ended ? `sluice history ${job} tells what has happened to it` : `sluice why ${job} tells what it waits for`,
 	});
