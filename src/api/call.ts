@@ -24,10 +24,7 @@ export function demand(caller: Caller, role: Role, method: string): void {
 	throw new Refusal(
 		RPC_CODES.role,
 		caller.role === "run" ? `${method} is not allowed inside a job` : `${method} is not allowed with a ${caller.role}'s token`,
-		{
-			code: "unauthorised",
-			hint: caller.role === "run" ? "jobs may add, read and wait" : `it takes the ${role}'s token`,
-		},
+		{ code: "unauthorised", hint: caller.role === "run" ? "jobs may add, read and wait" : `it takes the ${role}'s token` },
 	);
 }
 

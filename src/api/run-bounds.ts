@@ -100,10 +100,7 @@ const outside = (field: string, path: string, { job, reach }: RunBounds): Sluice
 	new SluiceError(
 		"forbidden",
 		`${field}: jobs that runs of job ${job} add stay within its folder ${reach.folders[0]}, and ${path} is not in there`,
-		{
-			field,
-			hint: `name a folder there; ${addAnew(job)}`,
-		},
+		{ field, hint: `name a folder there; ${addAnew(job)}` },
 	);
 
 /** Jobs that the scheduler is asked for at once. */

@@ -3,10 +3,7 @@
 import { performance } from "node:perf_hooks";
 import type { Clock, Facts, Host } from "../contracts/host.ts";
 
-export const systemClock: Clock = {
-	now: () => Date.now(),
-	monotonic: () => performance.now(),
-};
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
 export const chance = (): number => Math.random();
 

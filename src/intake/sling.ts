@@ -181,10 +181,7 @@ function mustBeRepo(name: string, repos: Repos): string {
 	if (Object.hasOwn(repos, name)) return name;
 	const names = Object.keys(repos);
 	const known = names.length === 0 ? `none is configured; sluice repo add FOLDER --name ${name}` : `known: ${names.join(", ")}`;
-	throw new SluiceError("not_found", `repo: there is no repo "${name}"`, {
-		field: "repo",
-		hint: suggest(name, names, known),
-	});
+	throw new SluiceError("not_found", `repo: there is no repo "${name}"`, { field: "repo", hint: suggest(name, names, known) });
 }
 
 async function targetsOf(parts: SlingParts, { ids, repo }: Words) {

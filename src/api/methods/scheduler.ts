@@ -69,12 +69,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		return doc(await context.supervisor.runCycle());
 	},
 	"scheduler.forecast": async ({ max_concurrent, lanes, batch }, { context }) =>
-		forecastDocument(
-			await context.scheduler.forecast({
-				frozen: frozenIn(context),
-				...given({ max_concurrent, lanes, batch }),
-			}),
-		),
+		forecastDocument(await context.scheduler.forecast({ frozen: frozenIn(context), ...given({ max_concurrent, lanes, batch }) })),
 	"scheduler.pause": async ({ reason, freeze, until, ...place }, { context, by }) => {
 		const { lanes, repos } = context.scheduler.config();
 		// A pause of a misspelt name would hold nothing. Batches and accounts may be created after their pause.

@@ -23,11 +23,7 @@ export const HOST_METHODS = {
 		params: { ...NAME, stop: maybe(flag("stop what runs there, too; it goes back into the queue and burns nothing")), ...REASON },
 		result: "{host, stopping}",
 	}),
-	"host.undrain": operatorMethod<Doc<{ host: HostDocument }>>()({
-		about: "Lets a host claim again.",
-		params: NAME,
-		result: "{host}",
-	}),
+	"host.undrain": operatorMethod<Doc<{ host: HostDocument }>>()({ about: "Lets a host claim again.", params: NAME, result: "{host}" }),
 	"host.remove": operatorMethod<Doc<{ removed: string }>>()({
 		about: "Forgets a host that is gone, and its labels with it.",
 		params: NAME,

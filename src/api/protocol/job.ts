@@ -186,12 +186,7 @@ export const JOB_METHODS = {
 	"job.cancel": operatorMethod<Doc<CancelReport>>()({
 		about:
 			"Ends waiting jobs; running ones are asked to stop. Of several, each is tried: `refused` are those that had ended before, `ended` those that ended with others of them. The only one that is refused is an error.",
-		params: {
-			id: maybe(id()),
-			ids: maybe(ids("several at once")),
-			subtree: maybe(flag("and everything that comes after them")),
-			reason,
-		},
+		params: { id: maybe(id()), ids: maybe(ids("several at once")), subtree: maybe(flag("and everything that comes after them")), reason },
 		result: "{cancelled, requested, ended, refused: [{job, code, message}]}",
 	}),
 	"job.retry": act<Doc<RewindReport>>(

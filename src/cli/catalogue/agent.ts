@@ -3,11 +3,7 @@
 import { AGENT_NAMES } from "../../core/agents/profile.ts";
 import { commandsOf, number, text } from "../command.ts";
 
-const NAME = {
-	name: "NAME",
-	help: `The agent: ${AGENT_NAMES.join(", ")}, command, or one of the configuration.`,
-	take: "one",
-} as const;
+const NAME = { name: "NAME", help: `The agent: ${AGENT_NAMES.join(", ")}, command, or one of the configuration.`, take: "one" } as const;
 
 export const AGENT = commandsOf("agent", () => import("../commands/agent.ts"), {
 	list: {

@@ -11,11 +11,7 @@ export const BATCH = commandsOf("batch", () => import("../commands/batch.ts"), {
 		options: [flag("all", "Closed ones too.")],
 		examples: [["sluice batch list", "what is done of each"]],
 	},
-	show: {
-		help: "One batch with its jobs.",
-		args: [NAME],
-		examples: [["sluice batch show sling-17", "job by job"]],
-	},
+	show: { help: "One batch with its jobs.", args: [NAME], examples: [["sluice batch show sling-17", "job by job"]] },
 	close: {
 		help: "Close a batch that you own: now, or when its last job ends.",
 		args: [NAME],

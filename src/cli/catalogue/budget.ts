@@ -3,10 +3,7 @@
 import { commandsOf, text } from "../command.ts";
 
 export const BUDGET = commandsOf("budget", () => import("../commands/budget.ts"), {
-	list: {
-		help: "Budgets: what is used of what is granted.",
-		examples: [["sluice budget list", "who has how much left"]],
-	},
+	list: { help: "Budgets: what is used of what is granted.", examples: [["sluice budget list", "who has how much left"]] },
 	grant: {
 		help: "Grant a budget.",
 		args: [

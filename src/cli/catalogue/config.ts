@@ -44,9 +44,6 @@ export const CONFIG: readonly CommandSpec[] = [
 			options: [flag("origin", "And where each comes from.")],
 			examples: [["sluice config list --origin", "default, file, flag or environment"]],
 		},
-		check: {
-			help: "Is the configuration file right?",
-			examples: [["sluice config check", "names the line of each mistake"]],
-		},
+		check: { help: "Is the configuration file right?", examples: [["sluice config check", "names the line of each mistake"]] },
 	}),
 ];

@@ -46,11 +46,7 @@ export const CRON = commandsOf("cron", () => import("../commands/cron.ts"), {
 			["sluice cron add tidy @weekly --agent claude --catch-up one 'Remove dead code'", "made up for once if the machine slept"],
 		],
 	},
-	remove: {
-		help: "Take a trigger away; jobs that it has added stay.",
-		args: [NAME],
-		examples: [["sluice cron remove nightly", ""]],
-	},
+	remove: { help: "Take a trigger away; jobs that it has added stay.", args: [NAME], examples: [["sluice cron remove nightly", ""]] },
 	run: {
 		help: "Add a trigger's job now, unless the last one is still open.",
 		args: [NAME],

@@ -6,15 +6,8 @@ import { REASON } from "../command-line/shared-options.ts";
 const NAME = { name: "NAME", help: "The host.", take: "one", completes: "host" } as const;
 
 export const HOST = commandsOf("host", () => import("../commands/host.ts"), {
-	list: {
-		help: "Hosts that run jobs: their state, labels and runs.",
-		examples: [["sluice host list", "which machines are there"]],
-	},
-	show: {
-		help: "One host, and what runs on it.",
-		args: [NAME],
-		examples: [["sluice host show mill-3", ""]],
-	},
+	list: { help: "Hosts that run jobs: their state, labels and runs.", examples: [["sluice host list", "which machines are there"]] },
+	show: { help: "One host, and what runs on it.", args: [NAME], examples: [["sluice host show mill-3", ""]] },
 	drain: {
 		help: "Let a host start nothing more; what runs there goes on.",
 		more: ["It stays so until `host undrain`, also when its daemon is restarted."],

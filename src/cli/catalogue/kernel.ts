@@ -22,11 +22,7 @@ export const KERNEL = commandsOf("kernel", () => import("../commands/kernel.ts")
 			["sluice kernel list --state queued --pid 2", "what one agent still has before it"],
 		],
 	},
-	get: {
-		help: "One entry, with its payload.",
-		args: [ID],
-		examples: [["sluice kernel get 7", "where it stands"]],
-	},
+	get: { help: "One entry, with its payload.", args: [ID], examples: [["sluice kernel get 7", "where it stands"]] },
 	enqueue: {
 		help: "Add an entry for an agent.",
 		args: [PID],
@@ -68,10 +64,7 @@ export const KERNEL = commandsOf("kernel", () => import("../commands/kernel.ts")
 			["sluice kernel gc --stale 10m", "and what dead workers have left"],
 		],
 	},
-	agents: {
-		help: "Agents of the kernel: pid, name, state.",
-		examples: [["sluice kernel agents", "who there is"]],
-	},
+	agents: { help: "Agents of the kernel: pid, name, state.", examples: [["sluice kernel agents", "who there is"]] },
 	create: {
 		help: "Make an agent; it is READY, and nothing is enqueued for it.",
 		args: [{ name: "NAME", help: "Its name.", take: "one" }],

@@ -3,10 +3,7 @@
 import { commandsOf, number, text } from "../command.ts";
 
 export const LANE = commandsOf("lane", () => import("../commands/lane.ts"), {
-	list: {
-		help: "Lanes with their caps and what is in them.",
-		examples: [["sluice lane list", "how full each is"]],
-	},
+	list: { help: "Lanes with their caps and what is in them.", examples: [["sluice lane list", "how full each is"]] },
 	set: {
 		help: "Change a lane, or make one; counts at once.",
 		args: [{ name: "NAME", help: "The lane.", take: "one", completes: "lane" }],

@@ -3,8 +3,5 @@
 import { commandsOf } from "../command.ts";
 
 export const LOCK = commandsOf("lock", () => import("../commands/lock.ts"), {
-	list: {
-		help: "Locks: who holds them, for whom one is kept free.",
-		examples: [["sluice lock list", "what is taken"]],
-	},
+	list: { help: "Locks: who holds them, for whom one is kept free.", examples: [["sluice lock list", "what is taken"]] },
 });

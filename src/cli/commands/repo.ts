@@ -63,10 +63,7 @@ function printChange({ repo }: Result<"repo.add">, io: Io): undefined {
 }
 
 /** `trust_problem` has the details. */
-const FILE_WORDS: Record<string, string> = {
-	bad: "its sluice.yml has a mistake and does not count",
-	trusted: "its sluice.yml counts",
-};
+const FILE_WORDS: Record<string, string> = { bad: "its sluice.yml has a mistake and does not count", trusted: "its sluice.yml counts" };
 
 /** Shows what is about to be trusted, and asks at a terminal. Returns the digest of what was shown, if the daemon has one; null if the answer is no. */
 async function seen(call: Call, io: Io): Promise<string | undefined | null> {

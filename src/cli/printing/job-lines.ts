@@ -153,10 +153,7 @@ const COLUMNS: Record<string, { column: TableColumn; cell(job: ShownJob, paint: 
 	subject: { column: { title: "WHAT", shrink: 14, most: CELL_CHARACTERS }, cell: (job) => subjectOf(job) },
 	lane: { column: { title: "LANE", shrink: 6, most: CELL_CHARACTERS }, cell: (job) => printable(job.lane ?? "") },
 	priority: { column: { title: "PRIO", align: "right" }, cell: (job) => (job.priority ? String(job.priority) : "") },
-	age: {
-		column: { title: "AGE", align: "right" },
-		cell: (job, _, now) => shortDuration(now - (instantOf(job.created_at) ?? now)),
-	},
+	age: { column: { title: "AGE", align: "right" }, cell: (job, _, now) => shortDuration(now - (instantOf(job.created_at) ?? now)) },
 	remark: { column: { title: "", shrink: 16 }, cell: (job, paint, now) => paint("dim", remark(job, now)) },
 };
 export const LIST_FIELDS = ["id", "status", "name", "subject", "lane", "priority", "age", "remark"];

@@ -50,10 +50,7 @@ export function renderRecipe(recipe: Recipe, { vars, built }: RecipeValues): Ren
 			throw new SluiceError(
 				"limit",
 				`${field}: recipe ${recipe.name} with its variables filled in has more than ${MAX_RENDERED} characters`,
-				{
-					field,
-					hint: "give shorter values, or name them fewer times",
-				},
+				{ field, hint: "give shorter values, or name them fewer times" },
 			);
 		return value;
 	};

@@ -217,10 +217,7 @@ export const refuseStranger = (what: { field: string; run: number; job: number; 
 	new SluiceError(
 		"forbidden",
 		`${what.field}: a run of job ${what.run} may ${what.act} its own job and jobs below it, not job ${what.job}`,
-		{
-			field: what.field,
-			hint: "leave it out; or have its owner do it, outside of a run",
-		},
+		{ field: what.field, hint: "leave it out; or have its owner do it, outside of a run" },
 	);
 
 /** Whether a job is the run's own job or a descendant of it. */

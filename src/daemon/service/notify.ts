@@ -185,11 +185,7 @@ async function deliver(parts: NotifyParts, to: NotifySettings, notice: Notice): 
 		if (to.kind === "webhook") await post(to.url, notice);
 		else await run(parts, to.kind === "command" ? to.command : desktopCommand(notice), notice);
 	} catch (error) {
-		parts.log.warn("a notice could not be given", {
-			kind: notice.kind,
-			by: to.kind,
-			error: messageOf(error),
-		});
+		parts.log.warn("a notice could not be given", { kind: notice.kind, by: to.kind, error: messageOf(error) });
 	}
 }
 

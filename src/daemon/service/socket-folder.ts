@@ -59,8 +59,6 @@ function makeShortFolder(home: string, env: Record<string, string | undefined>):
 	throw new SluiceError(
 		"store",
 		`the path of the home is too long for a socket, and there is no safe place for a short one: ${why.join("; ")}`,
-		{
-			hint: "set SLUICE_HOME to a folder with a shorter path",
-		},
+		{ hint: "set SLUICE_HOME to a folder with a shorter path" },
 	);
 }

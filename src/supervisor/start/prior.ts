@@ -37,11 +37,7 @@ export function priorOf(context: SupervisorContext, run: LiveRun, { asked = null
 			answer,
 		};
 		return {
-			env: {
-				SLUICE_PRIOR_ATTEMPT: String(attempt),
-				SLUICE_PRIOR_EXIT: String(exit_kind),
-				SLUICE_PRIOR_FILE: `${run.dir}/prior.json`,
-			},
+			env: { SLUICE_PRIOR_ATTEMPT: String(attempt), SLUICE_PRIOR_EXIT: String(exit_kind), SLUICE_PRIOR_FILE: `${run.dir}/prior.json` },
 			text: `${JSON.stringify(account)}\n`,
 			past: pastOf(attempt, outcome, { stdout, stderr }),
 		};

@@ -16,11 +16,7 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 			["sluice cancel 7 --subtree --reason 'wrong branch'", "and what comes after it"],
 		],
 	},
-	retry: {
-		help: "Run a job again, and everything that comes after it.",
-		args: [ID],
-		examples: [["sluice retry 7", "rewind to job 7"]],
-	},
+	retry: { help: "Run a job again, and everything that comes after it.", args: [ID], examples: [["sluice retry 7", "rewind to job 7"]] },
 	rerun: {
 		help: "Run this one job again, counters cleared, without the jobs that come after it.",
 		more: [

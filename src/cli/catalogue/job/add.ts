@@ -44,9 +44,7 @@ export const ADD: CommandSpec = {
 			"JSON for the job, at most 1 MB, kept as it was given; @FILE reads a file. A run finds it in the file that SLUICE_PAYLOAD names. Alone: a job for an outside worker.",
 			{ completes: "file" },
 		),
-		sets("name", "NAME", {
-			help: "A name that no open job has; good wherever an id is asked for. Free again when the job has ended.",
-		}),
+		sets("name", "NAME", { help: "A name that no open job has; good wherever an id is asked for. Free again when the job has ended." }),
 		sets("title", "TEXT", { help: "A line for people; any text.", sought: ["label"] }),
 		sets("lane", "NAME", { completes: "lane", sought: ["group"] }),
 		sets("priority", "N", { type: "number", sought: ["prio"] }),
@@ -59,9 +57,7 @@ export const ADD: CommandSpec = {
 			help: "Needs this artifact, such as file:out/a.txt or patch:JOB; blocked if it is missing and nothing produces it (--on-missing wait to wait for it).",
 			sought: ["need", "requires"],
 		}),
-		sets("on_missing", "WHAT", {
-			help: "If what it needs is missing and no job produces it. block: end the job; wait: wait for it.",
-		}),
+		sets("on_missing", "WHAT", { help: "If what it needs is missing and no job produces it. block: end the job; wait: wait for it." }),
 		sets("produces", "ARTIFACT", { type: "list", help: "What it makes." }),
 		sets("locks", "KEY[:shared]", { name: "lock", type: "list", help: "Hold this lock while it runs.", sought: ["locks"] }),
 		sets("serial", "GROUP", { help: "One at a time among the jobs of the group.", sought: ["parallelizable"] }),

@@ -10,10 +10,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	if (depth !== undefined && depth < 0) throw usage("--max-depth must not be negative");
 	const format = io.json ? "json" : (call.choice("format", ["dag", "json", "mermaid", "dot"]) ?? "dag");
 	const job = call.text("job");
-	const document = await io.ask("job.graph", {
-		...optionsOf<"job.graph">(call),
-		format,
-		job: job === undefined ? undefined : idOf(job),
-	});
+	const document = await io.ask("job.graph", { ...optionsOf<"job.graph">(call), format, job: job === undefined ? undefined : idOf(job) });
 	io.print.out("text" in document ? document.text : JSON.stringify(document));
 }

@@ -21,11 +21,7 @@ export const GEMINI: Adapter = {
 		resume: [...COMMAND_WORDS, "--resume={session}", "{options}"],
 		open: ["gemini", "--skip-trust", "--resume={session}"],
 		model: ["--model={model}"],
-		permissions: {
-			ask: ["--approval-mode=default"],
-			edit: ["--approval-mode=auto_edit"],
-			full: ["--approval-mode=yolo"],
-		},
+		permissions: { ask: ["--approval-mode=default"], edit: ["--approval-mode=auto_edit"], full: ["--approval-mode=yolo"] },
 		allow: ["--allowed-tools=run_shell_command({command})"],
 		allow_tool: ["--allowed-tools={tool}"],
 		mcp: "run",

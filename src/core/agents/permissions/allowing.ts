@@ -88,10 +88,7 @@ export function grantProblem(
 		if (line === undefined) return null;
 		return { message: `${short(line.replace(/\s+/g, " "), 200)} cannot be allowed alone`, hint: "grant a mode: --permission full" };
 	}
-	return {
-		message: `${agent.name} cannot be allowed single commands or tools`,
-		hint: "grant everything instead: --permission full",
-	};
+	return { message: `${agent.name} cannot be allowed single commands or tools`, hint: "grant everything instead: --permission full" };
 }
 
 export const readAllow = (value: unknown, field: string): string[] =>
