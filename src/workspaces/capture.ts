@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, realpathSync } from "node:fs";
 import { messageOf, orElse, SluiceError } from "../core/errors.ts";
 import { isInside } from "../core/trust/path.ts";
 import type { WorkspaceContext } from "./context.ts";
-import { stageAll } from "./merging/staging.ts";
+import { patchOptions, stageAll } from "./merging/staging.ts";
 
 /** The same limit as for a job's other texts. */
 const MAX_DIFF_BYTES = 1_000_000;
@@ -39,8 +39,7 @@ export async function captureDiff(context: CaptureParts, folder: string, whose: 
 		// Start from a copy of the checkout's index: it says which files have not changed, so git need not read a big tree whole.
 		if (own !== undefined && existsSync(own)) copyFileSync(own, index);
 		await stageAll(git, top as string, { env, timeoutMs: SLOW_MS });
-		const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
-		await git.ask(top as string, ["diff", "--cached", ...plain, "HEAD", "--"], { env, timeoutMs: SLOW_MS });
+		await git.ask(top as string, ["diff", "--cached", ...patchOptions(into), "HEAD", "--"], { env, timeoutMs: SLOW_MS });
 		const size = disk.size(into) ?? 0;
 		if (size > MAX_DIFF_BYTES)
 			throw refuse(`the diff of ${top} has ${size} bytes, at most ${MAX_DIFF_BYTES} are kept`, "commit it to a branch instead");

@@ -4,6 +4,7 @@ import { currentBranch, headOf, limited } from "../contracts/git.ts";
 import { messageOf, SluiceError } from "../core/errors.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { NO_PATCH, patchOf } from "./leaving.ts";
+import { patchOptions } from "./merging/staging.ts";
 import { recordOf, worktreeOf } from "./record.ts";
 
 /** At most two diffs at a time, of all callers together. */
@@ -80,8 +81,7 @@ async function branchPatch(context: WorkspaceContext, repo: Repo, names: { branc
 	const from = base === null ? null : await headOf(context.git, repo.path, base);
 	const to = await headOf(context.git, repo.path, names.branch);
 	if (from === null || to === null) return null;
-	const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
-	await context.git.ask(repo.path, ["diff", ...plain, `${from}...${to}`, "--"]);
+	await context.git.ask(repo.path, ["diff", ...patchOptions(into), `${from}...${to}`, "--"]);
 	return { patch: readPatch(context, into) ?? "", from: "branch" as const };
 }
 

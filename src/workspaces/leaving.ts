@@ -5,7 +5,7 @@ import type { RunEnd } from "../contracts/scheduler.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { runHook } from "./hooks.ts";
-import { STATUS, stageAll } from "./merging/staging.ts";
+import { patchOptions, STATUS, stageAll, withSeparateIndex } from "./merging/staging.ts";
 import { type WorktreeRecord, worktreeOf } from "./record.ts";
 import { identityArgs } from "./removal.ts";
 
@@ -70,35 +70,33 @@ export async function isChanged({ git }: Pick<WorkspaceContext, "git">, record: 
 
 /** Writes `output.patch`: all that the run changed, committed or not, including new files. */
 async function writePatch(context: WorkspaceContext, record: WorktreeRecord, path: string, dir: string): Promise<void> {
-	const { git, disk } = context;
+	const { git } = context;
 	const from = record.entered_head ?? record.base_commit;
 	const head = await git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
 	const changes = await git.ask(path, [...STATUS, "--untracked-files=normal"]);
 	if (head === from && changes === "") return;
 	await patchOf(context, { path, from, index: `${dir}/patch-index`, into: `${dir}/output.patch`, untouched: changes === "" });
-	disk.remove(`${dir}/patch-index`);
 }
 
 type PatchWish = { path: string; from: string; index: string; into: string; untouched: boolean };
 
-/** Writes the diff from a commit to the files as they are now. Stages into a separate index, and writes to a file because patches may be large. */
+/** Writes the diff from a commit to the files as they are now. */
 export async function patchOf(
 	context: Pick<WorkspaceContext, "git" | "disk">,
 	{ path, from, index, into, untouched }: PatchWish,
 ): Promise<void> {
-	const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
-	const env = { GIT_INDEX_FILE: index };
+	const { git, disk } = context;
 	try {
-		if (untouched) return void (await context.git.ask(path, ["diff", ...plain, from, "HEAD", "--"], { timeoutMs: SLOW_MS }));
-		await context.git.ask(path, ["read-tree", "HEAD"], { env });
-		await stageAll(context.git, path, { env, timeoutMs: SLOW_MS });
-		await context.git.ask(path, ["diff", "--cached", ...plain, from, "--"], { env, timeoutMs: SLOW_MS });
+		if (untouched) await git.ask(path, ["diff", ...patchOptions(into), from, "HEAD", "--"], { timeoutMs: SLOW_MS });
+		else
+			await withSeparateIndex(disk, index, async (env) => {
+				await git.ask(path, ["read-tree", "HEAD"], { env });
+				await stageAll(git, path, { env, timeoutMs: SLOW_MS });
+				await git.ask(path, ["diff", "--cached", ...patchOptions(into), from, "--"], { env, timeoutMs: SLOW_MS });
+			});
 	} catch (error) {
 		// git makes the file before it reads what goes into it: what is there now is empty or a part.
-		context.disk.remove(into);
+		disk.remove(into);
 		throw error;
-	} finally {
-		context.disk.remove(index);
-		context.disk.remove(`${index}.lock`);
 	}
 }

@@ -12,7 +12,7 @@ import { type Git, GitError, headOf, isAncestor, isCommit, localRef } from "../c
 import { messageOf } from "../core/errors.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { replacedGit, restorePointer, runHook } from "./hooks.ts";
-import { STATUS, stageAll } from "./merging/staging.ts";
+import { STATUS, stageAll, withSeparateIndex } from "./merging/staging.ts";
 import { dropRecord, rescueRef, type WorktreeRecord, worktreeOf, writeRecord } from "./record.ts";
 
 export type Removed = { rescued: string | null; why: string | null };
@@ -59,22 +59,15 @@ export async function rescue(context: WorkspaceContext, record: WorktreeRecord, 
 	if (changes === "") {
 		return (await isHeld(git, path, head, "refs/")) ? null : keep(context, record, head);
 	}
-	// Stage into a separate index, so that the worktree and its own index stay untouched whatever state they are in.
-	const index = `${context.worktrees}/${record.repo}/${record.job}.rescue-index`;
-	const env = { GIT_INDEX_FILE: index };
-	try {
-		context.disk.remove(index);
+	return withSeparateIndex(context.disk, `${context.worktrees}/${record.repo}/${record.job}.rescue-index`, async (env) => {
 		await git.ask(path, ["read-tree", "HEAD"], { env });
 		await stageAll(git, path, { env, timeoutMs: SLOW_MS });
 		const tree = await git.ask(path, ["write-tree"], { env });
 		const who = await identityArgs(context, path);
 		const message = `rescued from job ${record.job}, attempt ${record.attempt}: ${record.title}`;
 		const commit = await git.ask(path, [...who, "commit-tree", tree, "-p", head], { input: `${message}\n` });
-		return await keep(context, record, commit);
-	} finally {
-		context.disk.remove(index);
-		context.disk.remove(`${index}.lock`);
-	}
+		return keep(context, record, commit);
+	});
 }
 
 /** Whether a ref under `refs` contains the commit. */

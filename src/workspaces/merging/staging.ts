@@ -1,9 +1,24 @@
 // Staging of a whole worktree into an index, and `git status` against the last commit. To see whether a submodule is clean, git would start itself in there,
 // under a configuration that a run may have written. So git never looks into submodules: only the commit they are at counts.
 
+import type { Disk } from "../../contracts/disk.ts";
 import { entriesIn, type Git, GitError, type GitOptions } from "../../contracts/git.ts";
 
 export const STATUS = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"] as const;
+
+/** Options of `git diff` for a patch that `git apply` takes, whatever the user's settings are. It goes to a file because it may be large. */
+export const patchOptions = (into: string) => ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
+
+/** Calls `act` with a separate index, so that the working tree and its own index stay as they are whatever state they are in. */
+export async function withSeparateIndex<T>(disk: Disk, index: string, act: (env: Record<string, string>) => Promise<T>): Promise<T> {
+	try {
+		disk.remove(index);
+		return await act({ GIT_INDEX_FILE: index });
+	} finally {
+		disk.remove(index);
+		disk.remove(`${index}.lock`);
+	}
+}
 
 const SUBMODULE = /^160000 [0-9a-f]+ \d\t([\s\S]*)$/;
 
