@@ -4,6 +4,7 @@ import type { Expansion } from "../contracts/intake.ts";
 import { type Item, plainItem } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
 import { given } from "../core/given.ts";
+import * as check from "../core/input/check.ts";
 import type { JobInput } from "../core/job.ts";
 import { itemFields, jobsOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";
@@ -57,20 +58,13 @@ async function locate(parts: Pick<ExpandParts, "find" | "isSource">, id: string,
 
 async function byRecipe(parts: ExpandParts, input: JobInput, name: string, found: Located | null): Promise<JobInput[]> {
 	const { recipe: _recipe, vars, args, agent, env, item: _item, source: _source, prompt, command, ...rest } = input;
-	if (command !== undefined)
-		throw new SluiceError("invalid", "command: the recipe says what is run", {
-			field: "command",
-			hint: "leave out the command, or the recipe",
-		});
+	if (command !== undefined) throw check.wrong("command", "the recipe says what is run", "leave out the command, or the recipe");
 	const recipe = parts.book.get(name, input.repo ?? null);
 	const item = found?.item ?? null;
 	const said = [prompt, args].filter((part) => part !== undefined && part !== "").join("\n\n");
 	const several = recipe.steps.length > 1;
 	if (several && rest.name !== undefined)
-		throw new SluiceError("invalid", `name: recipe ${name} makes ${recipe.steps.length} jobs`, {
-			field: "name",
-			hint: "leave the name out: its steps have names of their own",
-		});
+		throw check.wrong("name", `recipe ${name} makes ${recipe.steps.length} jobs`, "leave the name out: its steps have names of their own");
 	const { repo, batch, cwd, after, ...fields } = rest;
 	const made = jobsOf(item, recipe, {
 		repo: repo ?? null,

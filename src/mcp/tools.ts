@@ -72,10 +72,7 @@ type Spoken = {
 	fields: Record<string, Schema>;
 };
 
-const TEXT = (description: string): Schema => ({
-	type: "string",
-	description,
-});
+const TEXT = (description: string): Schema => ({ type: "string", description });
 const ONLY_INSIDE = "Only inside a run of Sluice.";
 
 const SPOKEN: Record<string, Spoken> = {

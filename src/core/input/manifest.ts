@@ -257,10 +257,8 @@ function filling(name: string, vars: Vars, field: string): Scalar {
 	if (value !== undefined) return value;
 	const known = [...vars.keys()];
 	const guess = nearest(name, known);
-	throw new SluiceError("invalid", `${field}: there is no variable ${check.shown(name)} in for_each`, {
-		field,
-		hint: guess ? `did you mean "\${${guess}}"?` : `there are ${known.join(", ")}; write $\${…} to keep it as it is`,
-	});
+	const hint = guess ? `did you mean "\${${guess}}"?` : `there are ${known.join(", ")}; write $\${…} to keep it as it is`;
+	throw check.wrong(field, `there is no variable ${check.shown(name)} in for_each`, hint);
 }
 
 /** Jobs in the order in which they could run: each wave depends only on earlier ones. Jobs and artifacts outside the manifest count as present. */

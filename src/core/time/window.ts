@@ -1,5 +1,7 @@
 // Windows of wall-clock time in a time zone: budgets that reset every hour or day, and hours during which jobs may start.
 
+import { orElse } from "../errors.ts";
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function partsAt(at: number, timezone: string): { minutes: number; seconds: number } {
@@ -25,14 +27,7 @@ function partsAt(at: number, timezone: string): { minutes: number; seconds: numb
 	return { minutes: hour * 60 + minute, seconds: second };
 }
 
-export function isTimezone(name: string): boolean {
-	try {
-		new Intl.DateTimeFormat("en-GB", { timeZone: name });
-		return true;
-	} catch {
-		return false;
-	}
-}
+export const isTimezone = (name: string): boolean => orElse(() => Boolean(new Intl.DateTimeFormat("en-GB", { timeZone: name })), false);
 
 /** When the window that contains `at` began. A day with a clock change is 23 or 25 hours long; it begins at its first local midnight. */
 export function windowStart(window: "hour" | "day", at: number, timezone: string): number {

@@ -3,21 +3,14 @@
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import type { StartRequest } from "../../api/daemon-module.ts";
 import { orElse } from "../../core/errors.ts";
 import type { Home } from "../service/home.ts";
 import { writeWhole } from "../service/write-file.ts";
 
-export type DaemonOptions = {
-	home: string;
-	/** Overrides the settings. */
+/** What is given here overrides the settings. */
+export type DaemonOptions = Omit<StartRequest, "port"> & {
 	port?: number | null | undefined;
-	store?: string | undefined;
-	name?: string | undefined;
-	labels?: readonly string[] | undefined;
-	/** `off`: runs are found again, but none is started. */
-	claims?: "off" | undefined;
-	/** `accept`: start even on a store that has lost acknowledged work. */
-	loss?: "accept" | undefined;
 	env?: Record<string, string | undefined>;
 	/** Receives each line of the log, for a person who watches. */
 	echo?: (line: string) => void;

@@ -173,11 +173,8 @@ export function createRepos(parts: RepoParts): RepoHandle {
 
 function checkUrl(url: string): void {
 	const fault = urlFault(url);
-	if (fault === undefined) return;
-	throw new SluiceError("invalid", `url: ${JSON.stringify(withoutCredentials(url))} ${fault}`, {
-		field: "url",
-		hint: 'for example "git@example.org:team/app.git", or a whole path',
-	});
+	const hint = 'for example "git@example.org:team/app.git", or a whole path';
+	if (fault !== undefined) throw check.wrong("url", `${JSON.stringify(withoutCredentials(url))} ${fault}`, hint);
 }
 
 /** Checks that the remote can be read, and that it has this branch. */

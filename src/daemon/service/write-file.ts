@@ -1,18 +1,12 @@
 // Replaces a file atomically: after a crash or power cut it is either the old one or the new one, never half of it.
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 export function writeWhole(path: string, text: string, mode = 0o600): void {
 	const fresh = `${path}.new-${process.pid}`;
 	try {
-		const file = openSync(fresh, "w", mode);
-		try {
-			writeSync(file, text);
-			fsyncSync(file);
-		} finally {
-			closeSync(file);
-		}
+		writeFileSync(fresh, text, { mode, flush: true });
 		renameSync(fresh, path);
 	} catch (error) {
 		rmSync(fresh, { force: true });

@@ -2,7 +2,6 @@
 
 import { basename } from "node:path";
 import { AGENT_STATUSES, type AgentStatus, type Item, plainItem } from "../../contracts/source.ts";
-import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { suggest } from "../../core/input/nearest.ts";
 import { isOneOf } from "../../core/text/one-of.ts";
@@ -67,10 +66,8 @@ function flag(fields: Record<string, unknown>, key: string): boolean {
 function statusOf(word: string): AgentStatus | "" {
 	const status = word === "cancelled" ? "canceled" : word;
 	if (status === "" || isOneOf(status, AGENT_STATUSES)) return status;
-	throw new SluiceError("invalid", `agent_status: must be one of ${AGENT_STATUSES.join(", ")}, not ${check.shown(word)}`, {
-		field: "agent_status",
-		hint: suggest(status, AGENT_STATUSES, undefined),
-	});
+	const known = AGENT_STATUSES.join(", ");
+	throw check.wrong("agent_status", `must be one of ${known}, not ${check.shown(word)}`, suggest(status, AGENT_STATUSES, undefined));
 }
 
 /** Which status of a card our status may replace; any other was written by a person, and stays. */

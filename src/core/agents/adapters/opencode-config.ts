@@ -12,7 +12,7 @@
 // run alone, so that no file can name it: its rules come last, in the order written here.
 
 import type { Permission } from "../profile.ts";
-import { isObject, objectIn } from "../stream/json.ts";
+import { objectIn, parsed } from "../stream/json.ts";
 
 /** The variable with the text of a configuration file that opencode reads after all files. */
 export const OPENCODE_CONFIG = "OPENCODE_CONFIG_CONTENT";
@@ -123,12 +123,3 @@ const ownAgent = (name: string, rules: OpencodeRules): OwnAgent => ({
 		},
 	},
 });
-
-function parsed(text: string): Record<string, unknown> | null {
-	try {
-		const value: unknown = JSON.parse(text);
-		return isObject(value) ? value : null;
-	} catch {
-		return null;
-	}
-}

@@ -43,27 +43,19 @@ export function objectOn(line: string): Json | null {
 	return next < 0 ? null : parsed(line.slice(next));
 }
 
-function parsed(text: string): Json | null {
+/** The object that a text is; null if it is no object. */
+export function parsed(text: string): Json | null {
 	// Rejects most lines that are not JSON without the parser: its error costs as much as parsing a kilobyte.
 	if (!text.trimEnd().endsWith("}")) return null;
-	try {
-		const value: unknown = JSON.parse(text);
-		return isObject(value) ? value : null;
-	} catch {
-		return null;
-	}
+	const value: unknown = orElse(() => JSON.parse(text), null);
+	return isObject(value) ? value : null;
 }
 
 /** Whether a line is a JSON list or string. */
 export function isJson(line: string): boolean {
 	const last = line.trimEnd().at(-1);
 	if (!(line.startsWith("[") && last === "]") && !(line.startsWith('"') && last === '"')) return false;
-	try {
-		JSON.parse(line);
-		return true;
-	} catch {
-		return false;
-	}
+	return orElse(() => JSON.parse(line) !== undefined, false);
 }
 
 /** The members of a truncated object, up to the last complete one. Null if there is none. */
