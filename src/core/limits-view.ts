@@ -3,15 +3,13 @@
 import type { Config } from "./config.ts";
 import type { Outage } from "./outage.ts";
 
-/** A standing reason not to start work. Scopes: `all`, `lane:x`, `repo:x`, `batch:x`, `account:x`, `agent:x`. */
+/** What every hold has. Scopes: `all`, `lane:x`, `repo:x`, `batch:x`, `account:x`, `agent:x`. */
+type HoldOf<Kind extends string> = { kind: Kind; scope: string; by: string; since: number; reason: string };
+
+/** A standing reason not to start work. */
 export type Hold =
-	| { kind: "paused"; scope: string; by: string; since: number; reason: string; until?: number }
-	| {
-			kind: "rate_limited";
-			scope: string;
-			by: string;
-			since: number;
-			reason: string;
+	| (HoldOf<"paused"> & { until?: number })
+	| (HoldOf<"rate_limited"> & {
 			/** In force until then; afterwards starts are staggered until a run succeeds. */
 			until: number;
 			hits: number;
@@ -19,21 +17,16 @@ export type Hold =
 			reset: boolean;
 			/** After `until`: the earliest next start. */
 			next_at: number;
-	  }
-	| { kind: "account_closed"; scope: string; by: string; since: number; reason: string }
+	  })
+	| HoldOf<"account_closed">
 	| Outage
-	| {
-			kind: "breaker_open";
-			scope: string;
-			by: string;
-			since: number;
-			reason: string;
+	| (HoldOf<"breaker_open"> & {
 			until: number;
 			/** The job whose run probes after the cool-down. */
 			probe?: number;
 			/** The job that probed last: another job probes next, if there is one. */
 			probed?: number;
-	  };
+	  });
 export type HoldKind = Hold["kind"];
 export const HOLD_KINDS = ["paused", "rate_limited", "account_closed", "outage", "breaker_open"] as const satisfies readonly HoldKind[];
 export const holdKey = (kind: HoldKind, scope: string) => `${kind}/${scope}`;
