@@ -48,7 +48,7 @@ class App {
 	held = heldBy({ holds: [], locks: [] });
 	private around = "";
 	/** Incremented whenever something besides jobs may have changed: limits, holds, batches. */
-	news = 0;
+	revision = 0;
 	me: { role: string; version: string; home: string } | null = null;
 	place: Route = routeOf(location.search);
 	theme: Theme = (recall(THEME) as Theme | null) ?? "auto";
@@ -222,7 +222,7 @@ class App {
 		const waits = this.jobs.columns.all.blocked.some((row) => row.status === "waiting_on_locks");
 		this.seeAround(status.holds, waits ? (await door.call("lock.list", {})).locks : [], status.frozen ?? []);
 		this.status = status;
-		this.news++;
+		this.revision++;
 		this.tell("status");
 	}
 

@@ -45,94 +45,94 @@ async function follow(options: StandOptions, made = makeSource()) {
 	const back = open();
 	await back.start();
 	/** What was written since the last call. */
-	const news = async (one = back) => {
+	const sinceLast = async (one = back) => {
 		await one.caughtUp();
 		return made.written.splice(0);
 	};
-	return { t, back, news, open };
+	return { t, back, sinceLast, open };
 }
 const card = (item: string, more = {}) => ({ item, source: "board", lane: "code", ...more });
 
 describe("one job", () => {
 	test("queued, running, succeeded; jobs without an item, or of other sources, are ignored", async () => {
-		const { t, news, back } = await follow({});
+		const { t, sinceLast, back } = await follow({});
 		await t.add();
 		await t.add({ item: "x" });
 		const id = await t.add(card("1.1"));
-		expect([await news(), back.openJobs("board:1.1")]).toEqual([["1.1 queued"], [id]]);
+		expect([await sinceLast(), back.openJobs("board:1.1")]).toEqual([["1.1 queued"], [id]]);
 		await t.start();
-		expect(await news()).toEqual(["1.1 running"]);
+		expect(await sinceLast()).toEqual(["1.1 running"]);
 		await t.succeed(id);
-		expect(await news()).toEqual([`1.1 succeeded | run ${id}.1 code: succeeded`]);
+		expect(await sinceLast()).toEqual([`1.1 succeeded | run ${id}.1 code: succeeded`]);
 		expect(back.openJobs("board:1.1")).toEqual([]);
 	});
 
 	test("a failure that is retried, a limit that uses no retry, a final end", async () => {
-		const { t, news } = await follow({ config: { lanes: { code: {} }, accounts: { a: {} }, retry: { max: 1, base_ms: 1000 } } });
+		const { t, sinceLast } = await follow({ config: { lanes: { code: {} }, accounts: { a: {} }, retry: { max: 1, base_ms: 1000 } } });
 		const id = await t.add(card("1", { account: "a" }));
 		await t.start();
-		await news();
+		await sinceLast();
 		await t.end(id, "rate_limited", { retry_after_ms: 1000 });
-		expect(await news()).toEqual(["1 queued"]);
+		expect(await sinceLast()).toEqual(["1 queued"]);
 		await t.wait(MINUTE);
 		await t.start();
 		await t.fail(id, { message: "tests\nfail" });
-		expect(await news()).toEqual(["1 running", `1 failed | run ${id}.2 code: failed: tests fail; is tried again`]);
+		expect(await sinceLast()).toEqual(["1 running", `1 failed | run ${id}.2 code: failed: tests fail; is tried again`]);
 		await t.wait(MINUTE);
 		await t.start();
 		await t.fail(id);
-		expect(await news()).toEqual(["1 queued", "1 running", `1 failed | run ${id}.3 code: failed: exit code 1`]);
+		expect(await sinceLast()).toEqual(["1 queued", "1 running", `1 failed | run ${id}.3 code: failed: exit code 1`]);
 		await t.sluice.retry(id);
-		expect(await news()).toEqual(["1 queued"]);
+		expect(await sinceLast()).toEqual(["1 queued"]);
 		await t.sluice.cancel(id, { reason: "not now" });
-		expect(await news()).toEqual([`1 canceled | job ${id} code: canceled: not now`]);
+		expect(await sinceLast()).toEqual([`1 canceled | job ${id} code: canceled: not now`]);
 	});
 
 	test("a launch that fails: failed, with the error", async () => {
-		const { t, news } = await follow({ preset: "cards", config: { lanes: { default: {}, code: {} } } });
+		const { t, sinceLast } = await follow({ preset: "cards", config: { lanes: { default: {}, code: {} } } });
 		const id = await t.add(card("1"));
 		await t.start();
-		await news();
+		await sinceLast();
 		await t.end(id, "launch_failed", { fault: "job", message: "no such program in PATH: nosuchprog" });
-		expect(await news()).toEqual([`1 failed | run ${id}.1 code: failed: no such program in PATH: nosuchprog; is tried again`]);
+		expect(await sinceLast()).toEqual([`1 failed | run ${id}.1 code: failed: no such program in PATH: nosuchprog; is tried again`]);
 	});
 
 	test("when its back-off is over it is queued again, also when it then waits for a slot, for a lock or for a person's rerun", async () => {
-		const { t, news } = await follow({
+		const { t, sinceLast } = await follow({
 			config: { max_concurrent: 1, lanes: { default: {}, code: {} }, retry: { max: 5, base_ms: 30_000, jitter: 0 } },
 		});
 		const id = await t.add(card("1", { locks: ["l"] }));
 		await t.start();
 		const other = await t.add({ locks: ["l"] });
-		await news();
+		await sinceLast();
 		await t.fail(id);
-		expect(await news()).toEqual([`1 failed | run ${id}.1 code: failed: failed; is tried again`]);
+		expect(await sinceLast()).toEqual([`1 failed | run ${id}.1 code: failed: failed; is tried again`]);
 		await t.start();
 		// The other job has the only slot and the lock.
 		expect((await t.sluice.show(other)).status).toBe("running");
 		await t.wait(MINUTE);
 		expect(await t.sluice.show(id)).toMatchObject({ status: "waiting_on_locks" });
-		expect(await news()).toEqual(["1 queued"]);
+		expect(await sinceLast()).toEqual(["1 queued"]);
 		await t.succeed(other);
 		await t.start();
 		await t.fail(id);
-		expect((await news()).at(-1)).toBe(`1 failed | run ${id}.2 code: failed: failed; is tried again`);
+		expect((await sinceLast()).at(-1)).toBe(`1 failed | run ${id}.2 code: failed: failed; is tried again`);
 		await t.sluice.rerun(id);
-		expect(await news()).toEqual(["1 queued"]);
+		expect(await sinceLast()).toEqual(["1 queued"]);
 		expect((await t.sluice.show(id)).failures).toBeUndefined();
 		await t.start();
 		await t.fail(id);
 		const slot = await t.add();
 		await t.start();
-		await news();
+		await sinceLast();
 		await t.wait(MINUTE);
 		expect([(await t.sluice.show(slot)).status, (await t.sluice.show(id)).status]).toEqual(["running", "queued"]);
-		expect(await news()).toEqual(["1 queued"]);
+		expect(await sinceLast()).toEqual(["1 queued"]);
 	});
 	test("with history_on_queue also a line when it is queued", async () => {
-		const { t, news } = await follow({}, makeSource({ history_on_queue: true }));
+		const { t, sinceLast } = await follow({}, makeSource({ history_on_queue: true }));
 		const id = await t.add(card("1"));
-		expect(await news()).toEqual([`1 queued | job ${id} code: queued`]);
+		expect(await sinceLast()).toEqual([`1 queued | job ${id} code: queued`]);
 	});
 });
 
@@ -140,14 +140,14 @@ describe("several steps are one item", () => {
 	const pipe = [card("1", { name: "a", command: ["x"] }), card("1", { name: "b", command: ["x"], after: ["a"] })];
 
 	test("it is done when the last step is", async () => {
-		const { t, news } = await follow({});
+		const { t, sinceLast } = await follow({});
 		const { jobs } = await t.sluice.apply({ jobs: pipe });
 		const [a = 0, b = 0] = jobs;
 		await t.start();
 		await t.succeed(a);
 		await t.start();
 		await t.succeed(b);
-		expect(await news()).toEqual([
+		expect(await sinceLast()).toEqual([
 			"1 queued",
 			"1 queued",
 			"1 running",
@@ -158,67 +158,67 @@ describe("several steps are one item", () => {
 	});
 
 	test("a failure is its end; blocked steps add nothing", async () => {
-		const { t, news } = await follow({});
+		const { t, sinceLast } = await follow({});
 		const { jobs } = await t.sluice.apply({ jobs: pipe });
 		await t.start();
 		await t.fail(jobs[0] as number);
-		expect((await news()).slice(3)).toEqual([`1 queued | run ${jobs[0]}.1 code: failed: exit code 1`, "1 failed"]);
+		expect((await sinceLast()).slice(3)).toEqual([`1 queued | run ${jobs[0]}.1 code: failed: exit code 1`, "1 failed"]);
 	});
 
 	test("a manifest of hundreds, which has one event", async () => {
-		const { t, news } = await follow({});
+		const { t, sinceLast } = await follow({});
 		await t.sluice.apply({ jobs: Array.from({ length: 400 }, (_, n) => card(`c${n}`, { command: ["x"] })) });
-		expect(await news()).toEqual(Array.from({ length: 400 }, (_, n) => `c${n} queued`));
+		expect(await sinceLast()).toEqual(Array.from({ length: 400 }, (_, n) => `c${n} queued`));
 	});
 });
 
 describe("restarts and refusals", () => {
 	test("events meanwhile are written by the next write-back, from where the last one stopped", async () => {
-		const { t, back, news, open } = await follow({});
+		const { t, back, sinceLast, open } = await follow({});
 		const id = await t.add(card("1"));
 		await t.start();
-		await news();
+		await sinceLast();
 		await back.stop();
 		await t.succeed(id);
 		await t.add(card("2"));
 		const next = open();
 		await next.start();
-		expect(await news(next)).toEqual([`1 succeeded | run ${id}.1 code: succeeded`, "2 queued"]);
+		expect(await sinceLast(next)).toEqual([`1 succeeded | run ${id}.1 code: succeeded`, "2 queued"]);
 	});
 
 	test("a run that is found lost after a restart is named as a run", async () => {
-		const { t, back, news, open } = await follow({ config: { lanes: { default: {}, code: {} }, retry: { max: 0 } } });
+		const { t, back, sinceLast, open } = await follow({ config: { lanes: { default: {}, code: {} }, retry: { max: 0 } } });
 		const id = await t.add(card("1"));
 		await t.start();
-		await news();
+		await sinceLast();
 		await back.stop();
 		await t.end(id, "lost", { message: "scheduler recovery" });
 		const next = open();
 		await next.start();
-		expect(await news(next)).toEqual([`1 failed | run ${id}.1 code: failed: scheduler recovery`]);
+		expect(await sinceLast(next)).toEqual([`1 failed | run ${id}.1 code: failed: scheduler recovery`]);
 	});
 	test("a status that is left alone or cannot be written is reported for that item, until a write succeeds", async () => {
 		let answer: string | Error | null = "a person wrote idle";
-		const { t, back, news } = await follow(
+		const { t, back, sinceLast } = await follow(
 			{},
 			makeSource({}, () => answer),
 		);
 		await t.add(card("1"));
-		await news();
+		await sinceLast();
 		expect([...back.troubles()]).toEqual([["board:1", "a person wrote idle"]]);
 		answer = new Error("read-only file system");
 		await t.start();
-		await news();
+		await sinceLast();
 		expect([...back.troubles()]).toEqual([["board:1", "running could not be written: read-only file system"]]);
 		answer = null;
 		await t.succeed(1);
-		await news();
+		await sinceLast();
 		expect([...back.troubles()]).toEqual([]);
 	});
 
 	test("nothing is written if write_back is off", async () => {
-		const { t, back, news } = await follow({}, makeSource({ write_back: null }));
+		const { t, back, sinceLast } = await follow({}, makeSource({ write_back: null }));
 		await t.add(card("1"));
-		expect([await news(), back.openJobs("board:1")]).toEqual([[], [1]]);
+		expect([await sinceLast(), back.openJobs("board:1")]).toEqual([[], [1]]);
 	});
 });

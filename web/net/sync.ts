@@ -223,8 +223,8 @@ export class Sync {
 		this.parts.linked(this.link);
 	}
 
-	private say(news: Partial<LinkState>): void {
-		this.link = { ...this.link, ...news };
+	private say(change: Partial<LinkState>): void {
+		this.link = { ...this.link, ...change };
 		this.parts.linked(this.link);
 	}
 

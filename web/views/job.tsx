@@ -19,7 +19,7 @@ const NAMES: Record<Tab, string> = { why: "Why", log: "Log", runs: "Runs", diff:
 export function JobView({ id }: { id: number }) {
 	useNews("jobs", "place", "status");
 	const row = app.jobs.rows.get(id);
-	const why = useAsked((signal) => app.call("job.why", { id }, signal), String(id), `${row?.seq} ${row?.status} ${app.news}`);
+	const why = useAsked((signal) => app.call("job.why", { id }, signal), String(id), `${row?.seq} ${row?.status} ${app.revision}`);
 	useEffect(() => {
 		document.title = `${id} ${row?.label ?? ""} · Sluice`;
 		return () => {

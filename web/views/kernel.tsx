@@ -26,7 +26,7 @@ async function ask(state: State | null, signal: AbortSignal) {
 export function KernelView() {
 	useNews("status", "link");
 	const [state, choose] = useState<State | null>("queued");
-	const { value, problem, again } = useAsked((signal) => ask(state, signal), String(state), String(app.news));
+	const { value, problem, again } = useAsked((signal) => ask(state, signal), String(state), String(app.revision));
 	const counts: Partial<Record<State, number>> = app.status?.kernel ?? {};
 	return (
 		<>

@@ -22,7 +22,7 @@ async function look(signal: AbortSignal) {
 
 export function Limits() {
 	useNews("status", "link");
-	const { value, problem, again } = useAsked(look, "limits", String(app.news));
+	const { value, problem, again } = useAsked(look, "limits", String(app.revision));
 	if (!value) return problem ? <Problem text={problem} again={again} /> : <Loading what="the limits" />;
 	const paused = (scope: string) => app.status?.holds.some((hold) => hold.kind === "paused" && hold.scope === scope) ?? false;
 	return (
