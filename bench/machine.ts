@@ -49,3 +49,6 @@ export const rssMb = (pid: number): number => kilobytes(`/proc/${pid}/status`, "
 
 /** Its share of what it has in memory: pages that several have count in parts. */
 export const pssMb = (pid: number): number => kilobytes(`/proc/${pid}/smaps_rollup`, "Pss") / 1024;
+
+/** The parent of a process; 0 if it is not known. */
+export const parentOf = (pid: number): number => statOf(pid)?.parent ?? 0;

@@ -28,12 +28,12 @@ import { memory } from "./rows/memory.ts";
 import { peer } from "./rows/peer.ts";
 import { pgAdds } from "./rows/postgres/adds.ts";
 import { pgBloat } from "./rows/postgres/bloat.ts";
-import { pgCaps } from "./rows/postgres/caps.ts";
 import { pgDepth } from "./rows/postgres/depth.ts";
-import { pgHistory } from "./rows/postgres/history.ts";
-import { pgLoad } from "./rows/postgres/load.ts";
-import { pgPeer } from "./rows/postgres/peer.ts";
+import { pgHosts } from "./rows/postgres/hosts.ts";
+import { pgLives } from "./rows/postgres/lives.ts";
+import { pgNoops } from "./rows/postgres/noops.ts";
 import { pgStart } from "./rows/postgres/start.ts";
+import { pgTakeover } from "./rows/postgres/takeover.ts";
 import { processes } from "./rows/processes.ts";
 import { shapes } from "./rows/shapes.ts";
 import { slot } from "./rows/slot.ts";
@@ -62,14 +62,14 @@ const ROWS: readonly Row[] = [
 	worktree,
 	cards,
 	browser,
-	pgPeer,
+	pgNoops,
 	pgAdds,
 	pgStart,
-	pgCaps,
 	pgDepth,
 	pgBloat,
-	pgLoad,
-	pgHistory,
+	pgHosts,
+	pgLives,
+	pgTakeover,
 ];
 
 async function main(): Promise<number> {

@@ -4,9 +4,10 @@
 
 import { Client, type QueryConfig } from "pg";
 import { type Server, startServer } from "../test/make/stores/postgres-server.ts";
+import { parentOf, treeCpuMs } from "./machine.ts";
 
-/** PostgreSQL's own defaults where the tests' server has others; history tables of gigabytes need the WAL to last between two checkpoints. */
-const SETTINGS = { shared_buffers: "'128MB'", max_wal_size: "'4GB'" };
+/** PostgreSQL's own defaults where the tests' server has others; history tables of gigabytes need the WAL to last between two checkpoints, and a thousand hosts as many connections. */
+const SETTINGS = { shared_buffers: "'128MB'", max_wal_size: "'4GB'", max_connections: "1200" };
 
 let server: Promise<Pick<Server, "url">> | undefined;
 let made = 0;
@@ -69,6 +70,18 @@ export async function inDatabase<T>(name: string, run: (url: string) => Promise<
 		return await run(url);
 	} finally {
 		await dropDatabase(url);
+	}
+}
+
+/** Milliseconds of processor that the server and all its processes have used so far; 0 if it is on another machine. */
+export async function databaseCpuMs(url: string): Promise<number> {
+	const client = await connect(url);
+	try {
+		const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+		const postmaster = parentOf(rows[0]?.pid ?? 0);
+		return postmaster > 1 ? treeCpuMs(postmaster) : 0;
+	} finally {
+		await client.end();
 	}
 }
 

@@ -7,21 +7,23 @@ import { type Memory, newMemory } from "./checkers/moment.ts";
 import { untrueReasons } from "./checkers/reasons.ts";
 import { checkTimer } from "./checkers/timer.ts";
 import { difference } from "./compare.ts";
-import { attempt, isStoreTrouble, patiently } from "./engine/attempt.ts";
+import { attempt, isStoreTrouble, type Outcome } from "./engine/attempt.ts";
 import { type Call, perform } from "./engine/call.ts";
 import { type Glance, Glancer, keptDuring } from "./engine/glance.ts";
 import { look } from "./engine/look.ts";
+import { patiently } from "./engine/patiently.ts";
 import type { Place } from "./engine/place.ts";
 import { type Engine, homeOf, World } from "./engine/world.ts";
 import { isDoing, isFleetOp, playFleet, resolveFleet } from "./fleet.ts";
 import { type Fitting, followCall, followFault, followOrder } from "./follow.ts";
+import { checkKnown, isOneOperation, renewedBy } from "./leader.ts";
 import { Marks } from "./marks.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
 import { isOverBudget } from "./model/gates/ledgers.ts";
 import { type Joining, join } from "./model/hosts.ts";
 import { copyState, emptyState, type State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
-import type { Context } from "./model.ts";
+import { type Context, LOOKS_TWICE } from "./model.ts";
 import { noteCall } from "./note.ts";
 import type { Op, Plan, Slot } from "./operation.ts";
 import { type Names, recoverCall, resolve } from "./resolve.ts";
@@ -94,7 +96,7 @@ export class Drive {
 
 	constructor(plan: Plan, options: DriveOptions = {}) {
 		this.plan = plan;
-		this.world = new World(plan, this.marks, options.place?.(plan.seed));
+		this.world = new World(plan, options.place?.(plan.seed));
 		this.state = { ...emptyState(plan.config, plan.start), fleet: plan.fleet === true };
 		this.thorough = options.thorough ?? false;
 		this.skip = options.skip ?? [];
@@ -107,7 +109,24 @@ export class Drive {
 	async open(index: number): Promise<Engine> {
 		const engine = await this.world.open(index, this.state.config);
 		join(this.state, this.joining(index));
+		this.noteTerms();
 		return engine;
+	}
+
+	/** What a new leader did when its term began, to the model as it is now. */
+	noteTerms(): void {
+		this.takeRenewal()?.(this.state);
+	}
+
+	/** What a new leader did to leases when its term began; undefined if none began since this was last asked. */
+	private takeRenewal(): ((state: State) => void) | undefined {
+		const { world } = this;
+		if (!world.fleet?.begun) return undefined;
+		world.fleet.begun = 0;
+		// Leases of runs are spared for a while.
+		this.graceUntil = Math.max(this.graceUntil, world.mono + GRACE_MS);
+		this.marks.hit("leader:began");
+		return renewedBy(world.wall);
 	}
 
 	private joining(index: number): Joining {
@@ -122,8 +141,14 @@ export class Drive {
 	}
 
 	/** Whoever is asked about things: in a fleet one that lives, since one that is started for it would be back. */
-	private async looker(): Promise<Engine> {
-		return (this.plan.fleet ? this.world.engines.find((engine) => engine !== undefined) : undefined) ?? this.engine(0);
+	async looker(): Promise<Engine> {
+		if (this.world.fleet) {
+			const engine = (await this.world.leader()) ?? (await this.open(0));
+			this.noteTerms();
+			return engine;
+		}
+		const first = (this.plan.fleet ? this.world.engines.find((engine) => engine !== undefined) : undefined) ?? (await this.engine(0));
+		return this.world.place.bury ? this.world.leaderOnPostgres(first) : first;
 	}
 
 	/** Came with a manifest that was told of as a range. */
@@ -164,7 +189,12 @@ export class Drive {
 		await this.call(call, via, op);
 	}
 
-	private callFor(op: Op): Call | undefined {
+	/** In a fleet with a leader only the leader looks at the clock. */
+	private async ticker(via: number): Promise<number> {
+		return this.world.fleet ? this.world.engines.indexOf(await this.looker()) : via;
+	}
+
+	callFor(op: Op): Call | undefined {
 		return isFleetOp(op) ? resolveFleet(op, this.state, this.plan.hosts) : resolve(op, this.state, this.names);
 	}
 
@@ -177,10 +207,17 @@ export class Drive {
 		if (jump !== 0) this.graceUntil = world.mono + GRACE_MS;
 		// Leases are spared for a while after a jump, also those that began since; a second process counts from when it notices.
 		else if (before >= this.graceUntil) return;
-		else if (this.plan.hosts.length > 1) this.graceUntil = Number.POSITIVE_INFINITY;
+		else if (this.plan.hosts.length > 1 && !world.fleet) this.graceUntil = Number.POSITIVE_INFINITY;
 		for (const job of state.jobs) if (job.run?.lease_until !== undefined) job.run.unsure = true;
 		if (jump === 0) return;
 		this.marks.hit(jump > 0 ? "fault:jump-forward" : "fault:jump-back");
+	}
+
+	/** A leader tells two heartbeats apart by their times: under other settings the second one at the same moment would mean another lease. */
+	private passMoment(): void {
+		const { hosts, now, config } = this.state;
+		const isTwice = hosts.some((host) => host.heartbeat_at === now && (host.lease_until ?? 0) !== now + config.stale_after_ms);
+		if (this.world.fleet && isTwice) this.advance(1, 0);
 	}
 
 	private async fact(op: Op & { kind: "fact" }, via: number): Promise<void> {
@@ -193,17 +230,21 @@ export class Drive {
 	}
 
 	/** One call, alone: engine, model, comparison, checks. `told`: the facts of an observe, in the model's spelling. */
-	async call(call: Call, via = 0, op?: Op, told?: Record<string, unknown>): Promise<void> {
+	async call(call: Call, by = 0, op?: Op, told?: Record<string, unknown>): Promise<void> {
 		const { world } = this;
+		const via = call.method === "tick" ? await this.ticker(by) : by;
+		if (call.method === "heartbeat") this.passMoment();
 		const engine = await this.engine(via);
 		this.prepare();
-		world.arm(op?.fault, engine);
+		const isLeader = !world.fleet || engine.database?.leads === true;
+		await world.arm(op?.fault, engine);
 		const outcome = await attempt(engine, call);
-		world.arm(undefined);
-		if (outcome === "died") {
-			world.kill(via);
-			await world.open(via, this.state.config);
-		}
+		if (world.fleet) checkKnown(call, outcome);
+		if (outcome === "died") world.kill(via);
+		await world.disarm();
+		if (outcome === "died") await world.open(via, this.state.config);
+		if (call.method === "heartbeat") await world.letHear();
+		const renew = this.takeRenewal();
 		if (op?.fault !== undefined && IN_PIECES.includes(call.method)) await this.goOn();
 		const seen = await this.glance(outcome === "died" || op?.fault !== undefined ? undefined : call.method);
 		const { jobs } = seen;
@@ -212,11 +253,18 @@ export class Drive {
 			probed: world.probed,
 			...(op?.kind === "configure" ? { config: op.config } : {}),
 			...(outcome === "died" ? { reopened: this.joining(via) } : {}),
+			...(isLeader || !LOOKS_TWICE.includes(call.method) ? {} : { unwatched: true as const }),
 		};
 		const modelCall = told === undefined ? call : ({ method: "observe", args: [told] } as Call);
-		const faulted = op?.fault !== undefined && (outcome === "died" || isStoreTrouble(outcome));
-		if (faulted && AGAIN.includes(call.method) && !(this.plan.fleet && call.method === "heartbeat")) {
+		// A pass of upkeep by a leader whose term is over meanwhile is none, and nothing is lost by that.
+		const isEnded = world.fleet !== undefined && call.method === "tick" && renew !== undefined;
+		const faulted = op?.fault !== undefined && (outcome === "died" || isStoreTrouble(outcome) || isEnded);
+		const isWatching = call.method === "heartbeat" || (call.method === "tick" && world.fleet !== undefined);
+		// Where the error says that nothing was carried out, that is held against what is seen.
+		const isInDoubt = faulted && (outcome === "died" || !world.fleet);
+		if (isInDoubt && AGAIN.includes(call.method) && !(this.plan.fleet && isWatching)) {
 			if (context.reopened !== undefined) join(this.state, context.reopened);
+			renew?.(this.state);
 			return this.call(call, via, withoutFault(op), told);
 		}
 		const fresh = [...jobs.keys()].filter((id) => !this.state.jobs.some((job) => job.id === id)).sort((a, b) => a - b);
@@ -234,9 +282,10 @@ export class Drive {
 			const hosts = await patiently(scheduler.hosts(), "hosts");
 			const { holds } = await patiently(scheduler.status(), "status");
 			const agents = await patiently(scheduler.kernel.agent.list(), "kernel.agent.list");
-			const may = outcome === "died" || op.fault?.point === "committed" || (op.fault?.nth ?? 1) > 1;
+			const isCertain = world.fleet ? isOneOperation(call) : op.fault?.point !== "committed" && (op.fault?.nth ?? 1) === 1;
+			const mayHaveHappened = outcome === "died" || !isCertain;
 			const shown = { view: jobs, ledgers, holds, agents, hosts, events: this.events };
-			this.state = await this.choose(followFault(this.state, modelCall, sight, context, shown, may), seen);
+			this.state = await this.choose(followFault(this.state, modelCall, sight, context, shown, { mayHaveHappened, renew }), seen);
 			// A second limit at the same moment shows only in what the third one brings: better to begin anew than to guess.
 			if (call.method === "limit") return this.call({ method: "clearAccount", args: [call.args[0]] }, via);
 			// Its names, items and counts are taken until somebody takes it for dead.
@@ -246,12 +295,14 @@ export class Drive {
 			}
 		} else {
 			if (outcome !== "died") Object.assign(sight, "error" in outcome ? { error: outcome.error } : { result: outcome.result });
-			this.state = await this.choose(followCall(this.state, modelCall, sight, context, jobs), seen);
+			const hosts = renew ? await patiently((await this.looker()).scheduler.hosts(), "hosts") : [];
+			const beside = { renew, shown: { hosts, events: this.events } };
+			this.state = await this.choose(followCall(this.state, modelCall, sight, context, jobs, beside), seen);
 		}
-		if (call.method === "configure") await this.spread(call, via);
+		if (call.method === "configure" && !faulted) await this.spread(call, via);
 		if (outcome !== "died") noteCall(this.marks, call, outcome, this.state, this.plan.piece);
 		this.nameFresh(op, call, sight);
-		if (call.method === "tick") checkTimer(this.state, sight.result);
+		if (call.method === "tick" && !faulted) checkTimer(this.state, sight.result);
 		// The other processes have got the settings only now, and what they do by them counts.
 		await this.compareAndCheck(call.method === "configure" ? await this.glance(call.method) : seen);
 	}
@@ -267,7 +318,8 @@ export class Drive {
 	/** Calls of one turn, none waiting for another; in a fleet perhaps of several processes. */
 	private async together(ops: Op[], via: number): Promise<void> {
 		const engines = new Map<Op, Engine>();
-		for (const op of ops) engines.set(op, await this.engine(op.via ?? via));
+		if (ops.some(({ kind }) => kind === "heartbeat")) this.passMoment();
+		for (const op of ops) engines.set(op, await this.engine(op.kind === "tick" ? await this.ticker(op.via ?? via) : (op.via ?? via)));
 		if (new Set(engines.values()).size > 1) this.marks.hit("host:race");
 		this.prepare();
 		const calls = ops.flatMap((op) => {
@@ -276,17 +328,23 @@ export class Drive {
 			return call === undefined || engine === undefined ? [] : [{ op, call, engine }];
 		});
 		const outcomes = await Promise.all(calls.map(({ call, engine }) => attempt(engine, call)));
+		if (calls.some(({ call }) => call.method === "heartbeat")) await this.world.letHear();
+		await this.explain(calls.map((one, index) => ({ ...one, outcome: outcomes[index] as Outcome })));
+	}
+
+	/** Calls of one turn were answered: some order of them explains it. */
+	async explain(calls: { op: Op; call: Call; engine: Engine; outcome: Outcome }[]): Promise<void> {
 		const seen = await this.glance();
 		const kept = keptDuring(seen.events, this.state.reserved);
 		const outages = outagesIn(seen.events);
-		const made = calls.map(({ op, call, engine }, index) => {
-			const outcome = outcomes[index];
-			if (outcome === undefined || outcome === "died") throw new Disagreement(`${call.method} died without a fault`);
+		const made = calls.map(({ op, call, engine, outcome }) => {
+			if (outcome === "died") throw new Disagreement(`${call.method} died without a fault`);
 			const created = "result" in outcome && call.method === "add" ? (outcome.result as { job?: { id?: number } }).job?.id : undefined;
 			const answer = "error" in outcome ? { error: outcome.error } : { result: outcome.result };
 			const fresh = created === undefined ? [] : [created];
 			const sight: Seen = { job: (id) => seen.jobs.get(id), kept, outages, fresh, blurred: true, ...answer };
-			return { op, call, outcome, seen: sight, host: engine.host };
+			const isUnwatched = engine.database?.leads === false && LOOKS_TWICE.includes(call.method);
+			return { op, call, outcome, seen: sight, host: engine.host, ...(isUnwatched ? { unwatched: true as const } : {}) };
 		});
 		const hosts = this.plan.fleet ? await patiently((await this.looker()).scheduler.hosts(), "hosts") : [];
 		const shown = { view: seen.jobs, hosts, events: this.events };
@@ -333,7 +391,7 @@ export class Drive {
 		return this.whys(seen, ({ id }) => thorough || before.get(id) !== shown.get(id) || (id + steps) % 3 === 0);
 	}
 
-	private prepare(): void {
+	prepare(): void {
 		const { state } = this;
 		this.world.probed = [];
 		state.over_before = state.ledgers.filter((ledger) => isOverBudget(state, ledger, state.now)).map((ledger) => ledger.subject);
@@ -359,9 +417,12 @@ export class Drive {
 	}
 
 	async glance(call?: Call["method"]): Promise<Glance> {
-		const { scheduler } = await this.looker();
+		const { scheduler, life } = await this.looker();
 		const which = this.thorough || call === undefined || WIDE.includes(call) || ++this.looks % LOOK_AT_ALL === 0 ? "all" : "active";
-		const seen = await this.glancer.glance(scheduler, this.state.agents.length > 0 ? "kernel" : "jobs", which);
+		const died = life.ended.then(() =>
+			Promise.reject(new Disagreement(this.world.fleet?.broken ?? "a process died while it was looked at")),
+		);
+		const seen = await Promise.race([this.glancer.glance(scheduler, this.state.agents.length > 0 ? "kernel" : "jobs", which), died]);
 		this.events.push(...seen.events);
 		return seen;
 	}
@@ -383,7 +444,7 @@ export class Drive {
 	}
 
 	async end(): Promise<void> {
-		this.marks.merge([...this.world.met].map(([name, count]) => [`fault:${name}`, count]));
+		this.marks.merge(this.world.met);
 		await this.world.end();
 	}
 }

@@ -9,9 +9,11 @@ import { join, lookOf, runsOf } from "./model/hosts.ts";
 import type { ModelHost, State } from "./model/state.ts";
 import type { FleetOp, Op, Plan } from "./operation.ts";
 import { chosen } from "./random.ts";
+import { poison, stand } from "./standing.ts";
 
-type Doing = Op & { kind: "die" | "overtake" | "usurp" };
-export const isDoing = (op: Op): op is Doing => op.kind === "die" || op.kind === "overtake" || op.kind === "usurp";
+type Doing = Op & { kind: "die" | "overtake" | "usurp" | "stand" | "poison" };
+const DOING: readonly Op["kind"][] = ["die", "overtake", "usurp", "stand", "poison"];
+export const isDoing = (op: Op): op is Doing => DOING.includes(op.kind);
 
 export async function playFleet(drive: Drive, op: Doing, via: number): Promise<void> {
 	const { world, marks } = drive;
@@ -19,6 +21,8 @@ export async function playFleet(drive: Drive, op: Doing, via: number): Promise<v
 		world.kill(via);
 		marks.hit("host:died");
 	} else if (op.kind === "overtake") await overtake(drive, op, via);
+	else if (op.kind === "stand") await stand(drive, op, via);
+	else if (op.kind === "poison") await poison(drive, op);
 	else await usurp(drive, op, via);
 }
 
@@ -96,7 +100,7 @@ async function checkLeader(drive: Drive): Promise<void> {
 	const present = hosts.filter((host) => ["live", "draining"].includes(lookOf(host, now)));
 	agree(leaders.length <= 1, `several lead: ${leaders.join(", ")}`);
 	// One that has just died leads until somebody notices.
-	if (drive.world.place.outlived || present.length === 0 || !present.every(({ name }) => isThere(name))) return;
+	if (drive.world.place.bury || present.length === 0 || !present.every(({ name }) => isThere(name))) return;
 	agree(leaders.length === 1, `nobody leads, of ${present.map(({ name }) => name).join(", ")}`);
 	drive.marks.hit("host:leads");
 }

@@ -36,25 +36,50 @@ function* fitting(state: State, readings: Reading[], fits: (state: State) => str
 	if (!any) throw new Disagreement(`${what}${[...new Set(found)].slice(0, 3).join(" / ")}`);
 }
 
+/**
+ * What may have happened beside a call in a fleet with a leader. `renew`: a new leader has renewed leases, before the call or after it. `shown`: by what one can
+ * see which of both it was.
+ */
+export type Beside = { renew?: Reading | undefined; shown: Pick<Shown, "hosts" | "events"> };
+
+const withRenewal = (readings: Reading[], renew: Reading | undefined): Reading[] =>
+	renew === undefined
+		? readings
+		: readings.flatMap((reading): Reading[] => [
+				(copy) => {
+					renew(copy);
+					reading(copy);
+				},
+				(copy) => {
+					reading(copy);
+					renew(copy);
+				},
+			]);
+
 /** A call that was answered. Where the engine looked around during it, it may have done so before or after it decided. */
-export function* followCall(state: State, call: Call, seen: Seen, context: Context, view: View): Fitting {
-	if (context.probed.length === 0) {
+export function* followCall(state: State, call: Call, seen: Seen, context: Context, view: View, beside?: Beside): Fitting {
+	if (context.probed.length === 0 && beside?.renew === undefined) {
 		step(state, call, seen, context);
 		return yield state;
 	}
 	const reading =
-		(probes: "first" | "new" | "last" | "none"): Reading =>
+		(probes: "first" | "new" | "last" | "none", unwatched?: true): Reading =>
 		(copy) => {
-			step(copy, call, seen, probes === "none" ? { ...context, probed: [] } : { ...context, probes });
+			const then = unwatched ? { ...context, unwatched } : context;
+			step(copy, call, seen, probes === "none" ? { ...then, probed: [] } : { ...then, probes });
 		};
-	const readings = (["first", "last", "new", "none"] as const).map(reading);
+	const ways = context.probed.length === 0 ? (["none"] as const) : (["first", "last", "new", "none"] as const);
+	const readings = ways.map((probes) => reading(probes));
+	// The caller began to lead, or ceased to, while it was at it.
+	if (beside?.renew && LOOKS_TWICE.includes(call.method)) readings.push(...ways.map((probes) => reading(probes, true)));
 	// What a refused add found out on the way is not kept.
 	if (seen.error !== undefined)
 		readings.unshift((copy) => {
 			reading("first")(copyState(copy));
 			sweep(copy, seen);
 		});
-	yield* fitting(state, readings, (copy) => difference(copy, view), "");
+	const fits = (copy: State) => difference(copy, view) ?? (beside?.renew ? fleetDifference(copy, beside.shown) : null);
+	yield* fitting(state, withRenewal(readings, beside?.renew), fits, "");
 }
 
 /** All by which one can see whether a call was done. */
@@ -71,7 +96,14 @@ const fleetDifference = (state: State, { hosts, events }: Pick<Shown, "hosts" | 
 	state.fleet ? (hostDifference(state, hosts) ?? toldDifference(state, events)) : null;
 
 /** A failed or unanswered call: it happened in whole or not at all (a sweep before it, and what was probed, count apart). */
-export function* followFault(state: State, call: Call, seen: Seen, context: Context, shown: Shown, mayHaveHappened: boolean): Fitting {
+export function* followFault(
+	state: State,
+	call: Call,
+	seen: Seen,
+	context: Context,
+	shown: Shown,
+	{ mayHaveHappened, renew }: { mayHaveHappened: boolean; renew?: Reading | undefined },
+): Fitting {
 	const quiet: Context = { ...context, probed: [] };
 	const readings: Reading[] = [(copy) => step(copy, undefined, seen, quiet)];
 	if (context.probed.length > 0) readings.push((copy) => step(copy, undefined, seen, context));
@@ -93,13 +125,13 @@ export function* followFault(state: State, call: Call, seen: Seen, context: Cont
 		accountDifference(copy, shown.holds) ??
 		agentDifference(copy, shown.agents) ??
 		fleetDifference(copy, shown);
-	yield* fitting(state, readings, fits, `after a fault in ${call.method}, neither done nor undone: `);
+	yield* fitting(state, withRenewal(readings, renew), fits, `after a fault in ${call.method}, neither done nor undone: `);
 }
 
 /** Calls of one turn take effect one after the other, in an order that is the engine's own: some order must explain every answer. */
 export function* followOrder(
 	state: State,
-	made: { call: Call; seen: Seen; host: string }[],
+	made: { call: Call; seen: Seen; host: string; unwatched?: true }[],
 	context: Omit<Context, "host">,
 	shown: Pick<Shown, "view" | "hosts" | "events">,
 ): Fitting {
@@ -109,11 +141,11 @@ export function* followOrder(
 		(["first", "new", "refused"] as const).map(
 			(probes): Reading =>
 				(copy) => {
-					for (const [index, { call, seen, host }] of order.entries()) {
-						const then: Context = index === at && probes !== "refused" ? { ...context, host, probes } : { ...context, host, probed: [] };
+					for (const [index, { call, seen, ...by }] of order.entries()) {
+						const then: Context = index === at && probes !== "refused" ? { ...context, ...by, probes } : { ...context, ...by, probed: [] };
 						if (probes === "refused" && seen.error !== undefined) {
 							// What a refused add found out on the way is not kept.
-							step(copyState(copy), call, seen, { ...context, host, probes: "first" });
+							step(copyState(copy), call, seen, { ...context, ...by, probes: "first" });
 							sweep(copy, seen);
 						} else step(copy, call, seen, then);
 					}
@@ -122,7 +154,7 @@ export function* followOrder(
 	const lookedLast =
 		(order: typeof made): Reading =>
 		(copy) => {
-			for (const { call, seen, host } of order) step(copy, call, seen, { ...context, host, probed: [] });
+			for (const { call, seen, ...by } of order) step(copy, call, seen, { ...context, ...by, probed: [] });
 			const last = order.at(-1);
 			if (last !== undefined) step(copy, undefined, last.seen, { ...context, host: last.host });
 		};

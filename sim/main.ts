@@ -3,7 +3,7 @@
 import { readArguments, wholeNumber } from "../scripts/arguments.ts";
 import { DEFAULTS, PRESETS } from "../src/core/config.ts";
 import { openPostgresPlaces } from "./engine/place.ts";
-import { EXPECTED, FLEET_MARKS, Marks, TOLD_MARKS } from "./marks.ts";
+import { EXPECTED, FLEET_MARKS, Marks } from "./marks.ts";
 import { same } from "./model/agree.ts";
 import type { Plan } from "./operation.ts";
 import { type Hearer, type Share, shareOut } from "./parallel.ts";
@@ -45,7 +45,7 @@ const options: SeedOptions = {
 const places = values.postgres && !values.show ? await openPostgresPlaces() : undefined;
 if (places) options.place = places.place;
 
-const expected = [...(values.fleet ? FLEET_MARKS : EXPECTED), ...(values.postgres ? [] : TOLD_MARKS)];
+const expected = values.fleet ? FLEET_MARKS : EXPECTED;
 
 const describe = (failure: Failure) => `seed ${failure.seed}, step ${failure.step}, ${failure.message}`;
 

@@ -96,9 +96,6 @@ export const FLEET_MARKS: readonly string[] = [
 	),
 ];
 
-/** What processes that share an SQLite file get to, where notices are played: what others have added was heard, and who of them waits for a lock. */
-export const TOLD_MARKS: readonly string[] = ["told:arrivals", "told:several", "told:waits-for-lock"];
-
 export class Marks {
 	readonly counts = new Map<string, number>();
 

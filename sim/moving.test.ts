@@ -3,11 +3,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SluiceError } from "../src/core/errors.ts";
 import { moveStore } from "../src/daemon/service/move-store.ts";
 import { type Server, startServer } from "../test/make/stores/postgres-server.ts";
-import { type Place, sqlitePlace } from "./engine/place.ts";
+import { endSessions, type Place, sqlitePlace } from "./engine/place.ts";
 import { runSeed } from "./run-seed.ts";
 import { planFor } from "./workload.ts";
 
@@ -16,11 +17,15 @@ const MOVES = 4;
 
 let server: Server;
 let folder: string;
+let admin: pg.Client;
 beforeAll(async () => {
 	server = await startServer();
+	admin = new pg.Client({ connectionString: server.url() });
+	await admin.connect();
 	folder = mkdtempSync(join(tmpdir(), "sluice-moving-"));
 });
-afterAll(() => {
+afterAll(async () => {
+	await admin?.end();
 	server?.end();
 	rmSync(folder, { recursive: true, force: true });
 });
@@ -45,6 +50,7 @@ function movingPlace(seed: number, moves: { done: number; refused: number }): Pl
 			opened = true;
 			return at === 0 ? { path: ends[0] as string } : { url: ends[1] as string };
 		},
+		bury: () => endSessions(admin),
 		trouble: (fault) => (at === 0 ? sqlitePlace("memory").trouble(fault) : undefined),
 		end: async () => {},
 	};

@@ -27,12 +27,26 @@ export type JobPlan = {
 export type Whom = { of: "waiting" | "running" | "ended" | "asking" | "merging" | "any" | "missing"; pick: number };
 
 export type Fault = {
-	/** begin, flush, commit, committed: in a transaction; probe, turn: while waiting for the host. */
-	point: "begin" | "flush" | "commit" | "committed" | "probe" | "turn";
+	/**
+	 * begin, flush, commit, committed: in a transaction; probe, turn: while waiting for the host. Of a fleet with a leader: statements of a member (send, withdraw,
+	 * poll, beat, snapshot), of the leader (inbox, beats, session) and of a process that begins to lead (lead, consumed, tries); call: before the call is made.
+	 */
+	point: "begin" | "flush" | "commit" | "committed" | "probe" | "turn" | Statement | "call";
 	/** At which passing of that point, from 1. */
 	nth: number;
-	kind: "crash" | "full" | "busy";
+	/**
+	 * crash: the process dies. Of a fleet with a leader: a statement, or its answer, is lost, comes late or twice; the leader's session is cut; the database is away; a
+	 * candidate speaks later messages; the caller loses patience.
+	 */
+	kind: "crash" | "full" | "busy" | "lost before" | "lost after" | "late" | "twice" | "cut" | "away" | "outdated" | "withdraw";
+	/** Whose step; absent: the caller's. */
+	of?: "leader";
+	/** How long the database is away. */
+	ms?: number;
+	/** After so many milliseconds the caller withdraws its request. */
+	patience?: number;
 };
+type Statement = "send" | "withdraw" | "poll" | "beat" | "snapshot" | "inbox" | "beats" | "session" | "lead" | "consumed" | "tries";
 
 export type EndPlan = {
 	kind: ExitKind;
@@ -123,6 +137,10 @@ export type FleetOp =
 	| { kind: "late"; what: "complete" | "started" | "extend"; pick: number }
 	/** A second process of the same home, while the first still lives. */
 	| { kind: "overtake"; what: "heartbeat" | "claim" | "leave" }
+	/** Its claim stands at the leader while others call. */
+	| { kind: "stand"; ops: Op[] }
+	/** A request that ends each leader which carries it out, and one that comes after it. */
+	| { kind: "poison"; job: JobPlan }
 	/** Another home wants its name, a process without a home goes by it, or its home wants another name. */
 	| { kind: "usurp"; who: "home" | "library" | "renamed" };
 
@@ -155,14 +173,14 @@ export type Plan = {
 	seed: number;
 	/** Several hosts, each with a home and a lease. */
 	fleet?: true;
+	/** One of them leads; absent: all of them write to one file. */
+	leader?: true;
 	preset?: "cards" | "town" | "dag" | "loops" | "kernel";
 	config: Config;
 	start: number;
 	/** Needed by crashes and by two schedulers on one file. */
 	file: boolean;
 	hosts: { name: string; labels: string[]; repos?: string[] }[];
-	/** Several processes hear what the others add, as on PostgreSQL. */
-	told?: true;
 	/** Manifests larger than this go in by stages. */
 	piece: number;
 	facts: Record<string, FactValue | { error: string }>;

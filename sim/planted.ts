@@ -16,7 +16,8 @@ import { plant, readEngine } from "./planted/plant.ts";
 const DIST = dirname(dirname(fileURLToPath(import.meta.url)));
 const ROOT = dirname(DIST);
 
-const engine = readEngine(join(DIST, "src"), join(ROOT, "src"));
+/** The double of the database is part of it: where it breaks a rule that the statements on PostgreSQL keep, the simulator has to notice, too. */
+const engine = readEngine(DIST, ROOT, ["src", "sim/engine"]);
 
 /** A copy of the build with these texts in it. */
 function copyWith(texts: ReadonlyMap<string, string>): string {
@@ -24,7 +25,7 @@ function copyWith(texts: ReadonlyMap<string, string>): string {
 	for (const part of ["src", "sim", "scripts", "test/make"]) cpSync(join(DIST, part), join(folder, "dist", part), { recursive: true });
 	cpSync(join(ROOT, "package.json"), join(folder, "package.json"));
 	symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-	for (const [path, text] of texts) writeFileSync(join(folder, "dist/src", path), text);
+	for (const [path, text] of texts) writeFileSync(join(folder, "dist", path), text);
 	return folder;
 }
 

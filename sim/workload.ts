@@ -8,7 +8,6 @@ import { hash, type Random, randomFrom } from "./random.ts";
 import { changeConfig, drawConfig } from "./workload/draw-config.ts";
 import { drawFault } from "./workload/draw-fault.ts";
 import { type Drawing, drawJob, drawManifest, drawRecurring } from "./workload/draw-job.ts";
-import { addNews, isTold } from "./workload/draw-news.ts";
 import { drawAct, drawAdvance, drawCancelAll, drawClaim, drawEnd, drawKernel, drawStanding, drawWait } from "./workload/draw-op.ts";
 import { addScene } from "./workload/draw-scenes.ts";
 import { addWords } from "./workload/draw-words.ts";
@@ -30,7 +29,6 @@ export function planFor(seed: number, steps?: number): Plan {
 		facts: drawFacts(random, themes),
 		ops: [],
 		...(preset === undefined ? {} : { preset }),
-		...(themes.has("two") && isTold(seed) ? { told: true } : {}),
 	};
 	const count = steps ?? random.between(60, 130);
 	const d: Drawing = { random, themes, config, slots: [], repos: themes.has("repos") ? REPOS : [], count: 0 };
@@ -45,7 +43,6 @@ export function planFor(seed: number, steps?: number): Plan {
 		if (op.kind === "add") d.slots.push(`${id}`);
 		if (op.kind === "apply") d.slots.push(...op.jobs.slice(0, 20).map((_, index) => `${id}.${index}`));
 	}
-	if (plan.told) addNews(plan, d);
 	addWords(plan);
 	if (steps === undefined) addScene(plan, random, current);
 	return plan;

@@ -3,7 +3,7 @@
 import { peerPackage, VERSIONS } from "./install.ts";
 import { batches, type Peer, type PeerRun, type Starter } from "./queue.ts";
 
-type Boss = {
+export type Boss = {
 	start(): Promise<unknown>;
 	stop(options?: { graceful?: boolean; close?: boolean }): Promise<void>;
 	on(event: "error" | "warning", call: (error: unknown) => void): void;
@@ -16,23 +16,25 @@ type Boss = {
 };
 type Module = { PgBoss: new (options: { connectionString: string; useListenNotify: boolean; schedule: boolean }) => Boss };
 
-const QUEUE = "bench";
+export const QUEUE = "bench";
+
+export async function openBoss(url: string): Promise<Boss> {
+	const found = await peerPackage<Module>("pg-boss");
+	if (!found) throw new Error("pg-boss is not there");
+	const boss = new found.PgBoss({ connectionString: url, useListenNotify: true, schedule: false });
+	boss.on("error", (error) => console.error("pg-boss:", error));
+	await boss.start();
+	await boss.createQueue(QUEUE, { notify: true });
+	return boss;
+}
 
 export async function pgBoss(): Promise<Peer | null> {
-	const found = await peerPackage<Module>("pg-boss");
-	if (!found) return null;
-	const open = async (url: string) => {
-		const boss = new found.PgBoss({ connectionString: url, useListenNotify: true, schedule: false });
-		boss.on("error", (error) => console.error("pg-boss:", error));
-		await boss.start();
-		await boss.createQueue(QUEUE, { notify: true });
-		return boss;
-	};
+	if (!(await peerPackage<Module>("pg-boss"))) return null;
 	return {
 		name: `pg-boss ${VERSIONS["pg-boss"]}, batches of 100`,
 		keeps: "insert, fetch, complete of 100; no events, no locks",
 		async process(url: string, run: PeerRun) {
-			const boss = await open(url);
+			const boss = await openBoss(url);
 			const start = performance.now();
 			for (const batch of batches(run))
 				await boss.insert(
@@ -53,7 +55,7 @@ export async function pgBoss(): Promise<Peer | null> {
 			return (took * 1000) / run.jobs;
 		},
 		async starter(url: string): Promise<Starter> {
-			const [adder, worker] = [await open(url), await open(url)];
+			const [adder, worker] = [await openBoss(url), await openBoss(url)];
 			let started = () => {};
 			await worker.work(QUEUE, { batchSize: 1 }, async () => started());
 			return {

@@ -1,7 +1,6 @@
 // A look into a fleet's database from outside, past every daemon: how far the work is, what was told, what was left behind.
 
 import pg from "pg";
-import { settle } from "../../src/stores/postgres/settle.ts";
 import type { Told } from "./replay.ts";
 
 type Row = Record<string, unknown>;
@@ -44,7 +43,7 @@ export class Database {
 	}
 
 	async events(): Promise<Told[]> {
-		const rows = await this.ask("SELECT seq, at, kind, job, data FROM sluice.events ORDER BY seq");
+		const rows = await this.ask("SELECT seq, at, kind, job, data FROM sluice.event ORDER BY seq");
 		return rows.map(({ seq, at, kind, job, data }) => ({
 			seq: Number(seq),
 			at: Number(at),
@@ -61,7 +60,6 @@ export class Database {
 
 	/** Counts, locks, notes and links that somebody has taken and nobody has given back. */
 	async left(): Promise<string[]> {
-		await this.ask(`SELECT 1 FROM sluice.head FOR UPDATE; ${settle("sluice")}`);
 		const records = await this.ask(
 			"SELECT kind, key, body FROM sluice.record WHERE kind IN ('usage', 'lock', 'settle', 'stage', 'reserve')",
 		);

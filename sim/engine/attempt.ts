@@ -1,13 +1,12 @@
 // One call of the engine and what became of it: a result, an error, or a death on the way.
 
 import { SluiceError } from "../../src/core/errors.ts";
-import { Disagreement, type Seen } from "../model/agree.ts";
+import type { Seen } from "../model/agree.ts";
 import { type Call, perform } from "./call.ts";
+import { patiently } from "./patiently.ts";
 import { Crash, type Engine } from "./world.ts";
 
 export type Outcome = { result: unknown } | { error: NonNullable<Seen["error"]>; raw: unknown } | "died";
-
-const PATIENCE_S = 30;
 
 export async function attempt(engine: Engine, call: Call): Promise<Outcome> {
 	const work = perform(engine.scheduler, call).then(
@@ -23,26 +22,8 @@ export async function attempt(engine: Engine, call: Call): Promise<Outcome> {
 export const isStoreTrouble = (outcome: Outcome) =>
 	outcome !== "died" && "error" in outcome && (["store", "closed", "unknown"].includes(outcome.error.code) || outcome.raw instanceof Crash);
 
-function describe(raw: unknown): NonNullable<Seen["error"]> {
+export function describe(raw: unknown): NonNullable<Seen["error"]> {
 	if (raw instanceof SluiceError) return { code: raw.code, message: raw.message };
 	const text = raw instanceof Error ? `${raw.name}: ${raw.message}\n${raw.stack?.split("\n").slice(1, 4).join("\n")}` : String(raw);
 	return { code: "unknown", message: text };
-}
-
-/** A promise that never settles is a bug, not a reason to wait for ever. */
-export async function patiently<T>(work: Promise<T>, what: string): Promise<T> {
-	let timer: NodeJS.Timeout | undefined;
-	const tooLong = new Promise<never>((_, no) => {
-		// Second by second: one timer would also run out while the whole machine stood still.
-		const wait = (seconds: number) => {
-			if (seconds === 0) no(new Disagreement(`${what} did not answer within ${PATIENCE_S} s`));
-			else timer = setTimeout(wait, 1000, seconds - 1);
-		};
-		wait(PATIENCE_S);
-	});
-	try {
-		return await Promise.race([work, tooLong]);
-	} finally {
-		clearTimeout(timer);
-	}
 }

@@ -4,8 +4,8 @@ import type { EventRow, JobView, ReadyEntry, Scheduler } from "../../src/contrac
 import { isMove } from "../../src/core/event.ts";
 import { isTerminal } from "../../src/core/job.ts";
 import type { State } from "../model/state.ts";
-import { patiently } from "./attempt.ts";
 import { EventReader } from "./event-reader.ts";
+import { patiently } from "./patiently.ts";
 
 export type Glance = { jobs: Map<number, JobView>; events: EventRow[] };
 

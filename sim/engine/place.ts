@@ -9,18 +9,22 @@ import { type Network, openTcpProxy } from "../../test/make/stores/tcp-proxy.ts"
 import type { Fault } from "../operation.ts";
 
 export type Place = {
+	/** The SQLite file; absent: there is none. */
+	file?: string;
 	options(): Promise<{ path: string } | { url: string }>;
 	/** What a full disk or a busy file is here: an error to throw, or a network that misbehaves from now on. */
 	trouble(fault: Fault): Error | undefined;
-	/** A process that dies here leaves its connections open, and its lock as the leader with them. */
-	outlived?: true;
+	/** A process that dies here leaves its connections open, and the lead with them: `bury` ends them, as the kernel of its machine would. */
+	bury?(): Promise<void>;
 	end(): Promise<void>;
 };
 
 export function sqlitePlace(where: "file" | "memory"): Place {
 	const folder = where === "file" ? mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "sluice-sim-")) : undefined;
+	const file = folder === undefined ? undefined : join(folder, "sim.db");
 	return {
-		options: async () => ({ path: folder === undefined ? ":memory:" : join(folder, "sim.db") }),
+		...(file === undefined ? {} : { file }),
+		options: async () => ({ path: file ?? ":memory:" }),
 		trouble({ kind }) {
 			const text = kind === "full" ? "database or disk is full" : "database is locked";
 			return Object.assign(new Error(text), { code: "ERR_SQLITE_ERROR", errcode: kind === "full" ? 13 : 5, errstr: text });
@@ -29,6 +33,11 @@ export function sqlitePlace(where: "file" | "memory"): Place {
 			if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 		},
 	};
+}
+
+/** Ends the sessions of all processes: those of dead ones, too. Processes that live connect again. */
+export async function endSessions(admin: pg.Client): Promise<void> {
+	await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'sluice/4 %'");
 }
 
 /** A server for many seeds; each has a schema of its own. */
@@ -52,7 +61,7 @@ export async function openPostgresPlaces(): Promise<{ place(seed: number): Place
 					else proxy.slow(2);
 					return undefined;
 				},
-				outlived: true,
+				bury: () => endSessions(admin),
 				async end() {
 					proxy.slow(0);
 					proxy.cut();

@@ -65,6 +65,16 @@ export function method<T, N extends keyof Owner<T> & string>(owner: Record<strin
 	if (!exported) throw new Error(`method({}, "${name}"): name the class or the object: method({ Tx }, "${name}")`);
 	return { function: name, exported: { name: exported[0], value: exported[1] } };
 }
+/** `inner<(one: Incoming) => void>({ Term }, "forget")`: a method that its class keeps to itself, or a static one. */
+export function inner<F extends AnyFunction>(owner: Record<string, unknown>, name: string): Named<F> {
+	const [exported] = Object.entries(owner);
+	if (!exported) throw new Error(`inner({}, "${name}"): name the class: inner({ Term }, "${name}")`);
+	return { function: name, exported: { name: exported[0], value: exported[1] } };
+}
+
+/** Calls of this name within a function, of whatever object. */
+export const called = <F extends AnyFunction>(name: string): Named<F> => ({ function: name });
+
 // biome-ignore lint/suspicious/noExplicitAny: classes of every shape
 type Owner<T> = T extends abstract new (...args: any[]) => infer Instance ? Instance : T;
 

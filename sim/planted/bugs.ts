@@ -5,8 +5,9 @@ import { ENDS } from "./ends.ts";
 import { FAMILY } from "./family.ts";
 import { HOSTS } from "./hosts.ts";
 import { LOCKS } from "./locks.ts";
+import { MESSAGES } from "./messages.ts";
 import { PROVIDERS } from "./providers.ts";
 import { STARTS } from "./starts.ts";
 import { WAITS } from "./waits.ts";
 
-export const BUGS: readonly Bug[] = [...STARTS, ...LOCKS, ...WAITS, ...FAMILY, ...ENDS, ...PROVIDERS, ...HOSTS];
+export const BUGS: readonly Bug[] = [...STARTS, ...LOCKS, ...WAITS, ...FAMILY, ...ENDS, ...PROVIDERS, ...HOSTS, ...MESSAGES];

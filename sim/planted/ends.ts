@@ -8,10 +8,10 @@ import { carriedOver, withVerdict } from "../../src/core/runs/verdict.ts";
 import { cancel } from "../../src/scheduler/operations/cancel.ts";
 import { cancelMany } from "../../src/scheduler/operations/cancel-many.ts";
 import { answer } from "../../src/scheduler/operations/control.ts";
+import type { Core } from "../../src/scheduler/operations/core.ts";
 import { finish } from "../../src/scheduler/operations/finish.ts";
 import { sayVerdict } from "../../src/scheduler/operations/verdicts.ts";
 import { runningJob } from "../../src/scheduler/transaction/find-job.ts";
-import type { Engine } from "../../src/scheduler/transaction/group-commit.ts";
 import type { Tx } from "../../src/scheduler/transaction/tx.ts";
 import { type Bug, bugsOf, everywhere, hidden, type Wrong, within } from "./bug.ts";
 
@@ -40,7 +40,7 @@ const keeps = (kept: keyof Job) =>
 	);
 
 type How = Parameters<typeof cancelMany>[2];
-const inSlices = hidden<(engine: Engine, ids: readonly number[], how: How, begun: () => void) => Promise<CancelReport>>("inSlices", {
+const inSlices = hidden<(core: Core, ids: readonly number[], how: How, begun: () => void) => Promise<CancelReport>>("inSlices", {
 	beside: cancelMany,
 });
 
@@ -162,19 +162,16 @@ export const ENDS: Bug[] = [
 					return report;
 				},
 		),
-		"a cancel of very many jobs begins the second half after the first": everywhere(
-			inSlices,
-			(right) => async (engine, ids, how, begun) => {
-				const half = Math.ceil(ids.length / 2);
-				const [first, second] = [await right(engine, ids.slice(0, half), how, () => {}), await right(engine, ids.slice(half), how, begun)];
-				return {
-					cancelled: [...first.cancelled, ...second.cancelled],
-					requested: [...first.requested, ...second.requested],
-					ended: [...first.ended, ...second.ended],
-					refused: [...first.refused, ...second.refused],
-				};
-			},
-		),
+		"a cancel of very many jobs begins the second half after the first": everywhere(inSlices, (right) => async (core, ids, how, begun) => {
+			const half = Math.ceil(ids.length / 2);
+			const [first, second] = [await right(core, ids.slice(0, half), how, () => {}), await right(core, ids.slice(half), how, begun)];
+			return {
+				cancelled: [...first.cancelled, ...second.cancelled],
+				requested: [...first.requested, ...second.requested],
+				ended: [...first.ended, ...second.ended],
+				refused: [...first.refused, ...second.refused],
+			};
+		}),
 	}),
 
 	...bugsOf("a grant counts until the job is begun anew, a denial until its next run", {

@@ -1,11 +1,10 @@
-// Planted bugs in locks, and in what a process remembers of the queue between its transactions.
+// Planted bugs in locks, and in what a process remembers of them between its transactions.
 
 import type { Op, Replies } from "../../src/contracts/store.ts";
 import { obstacle } from "../../src/core/gates/locks.ts";
 import { Memory } from "../../src/scheduler/transaction/cache.ts";
-import type { Tx } from "../../src/scheduler/transaction/tx.ts";
+import { Tx } from "../../src/scheduler/transaction/tx.ts";
 import { releaseLocks, takeLocks } from "../../src/scheduler/waiting/locks.ts";
-import { Window } from "../../src/scheduler/waiting/ready-queue.ts";
 import { Worklist } from "../../src/scheduler/waiting/worklist.ts";
 import { alwaysOp, type Bug, bugsOf, everywhere, hidden, method, skipped, skippedOp, within } from "./bug.ts";
 
@@ -21,28 +20,22 @@ export const LOCKS: Bug[] = [
 			hidden<(tx: Tx, key: string) => Op<unknown[]>>("holdersOf"),
 			alwaysOp([]),
 		),
-		"a run that holds a lock alone is not read back from the store": everywhere(
-			hidden<(memory: Memory, keys: Iterable<string>, replies: Replies["locks"], limit: number) => void>("learnHolders"),
-			(right) => (memory, keys, replies, limit) =>
-				right(memory, keys, { ...replies, wants: replies.wants.map((want) => ({ ...want, runs: false })) }, limit),
+		"the holders of a lock are not read back from the store": everywhere(
+			hidden<(memory: Memory, keys: Iterable<string>, records: Replies["locks"]["records"]) => void>("learnHolders"),
+			(right) => (memory, keys) => right(memory, keys, []),
 		),
+	}),
+
+	...bugsOf("a lock that no running job holds has no record", {
+		"the record of a lock stays when its last holder ends": within(releaseLocks, method({ Tx }, "put"), skipped),
 	}),
 
 	...bugsOf("a released lock wakes a job that waits for it", {
-		"the cache keeps the holder of a lock that was released": within(releaseLocks, method({ Memory }, "remember"), skipped),
+		"the cache keeps the holder of a lock that was released": within(
+			method({ Tx }, "put"),
+			method({ Memory }, "remember"),
+			(right) => (kind, key, value) => (kind === "lock" && value === null ? undefined : right(kind, key, value)),
+		),
 		"no job is woken when a lock is free": within(releaseLocks, method({ Worklist }, "wake"), skipped),
-	}),
-
-	...bugsOf("the cache learns of jobs that another process added", {
-		"the cache believes the wait queue of a new waiting job empty": within(
-			method({ Memory }, "learn"),
-			method({ Memory }, "joinWaitQueue"),
-			skipped,
-		),
-		"the cache overlooks a new ready job": within(method({ Memory }, "learn"), method({ Window }, "enter"), skipped),
-		"the cache forgets when a new job is due": everywhere(
-			method({ Memory }, "learn"),
-			(right) => (arrivals) => right({ ...arrivals, insert: arrivals.insert.map((row) => ({ ...row, due_at: null })) }),
-		),
 	}),
 ];

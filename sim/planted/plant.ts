@@ -23,12 +23,15 @@ const planted = (place: string, right: string) => `globalThis.plantedBug(${JSON.
 /** The built files of the engine, by their path below `folder`. */
 export type Engine = { folder: string; texts: ReadonlyMap<string, string> };
 
-/** `sources`: the folder it was built from. What was built from a source that has been moved since stays in `folder`, and is not of the engine. */
-export function readEngine(folder: string, sources?: string): Engine {
+/**
+ * `parts`: the folders below `folder` that count. `sources`: the folder it was built from; what was built from a source that has been moved since stays in
+ * `folder`, and is not of the engine.
+ */
+export function readEngine(folder: string, sources?: string, parts: readonly string[] = ["."]): Engine {
 	const isBuilt = (path: string) => sources === undefined || existsSync(join(sources, `${path.slice(0, -3)}.ts`));
-	const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
-		(path) => path.endsWith(".js") && !path.endsWith(".test.js") && isBuilt(path),
-	);
+	const paths = parts
+		.flatMap((part) => readdirSync(join(folder, part), { recursive: true, encoding: "utf8" }).map((path) => join(part, path)))
+		.filter((path) => path.endsWith(".js") && !path.endsWith(".test.js") && isBuilt(path));
 	return { folder, texts: new Map(paths.map((path) => [path, readFileSync(join(folder, path), "utf8")])) };
 }
 

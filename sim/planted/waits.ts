@@ -7,11 +7,11 @@ import { allReasons } from "../../src/core/gates/index.ts";
 import { item } from "../../src/core/gates/item.ts";
 import { obstacles } from "../../src/core/gates/locks.ts";
 import { askSpawn } from "../../src/core/gates/spawn.ts";
-import { isTerminal, isWaiting, type Job, type MergeReport, type MergeStatus, type Policy } from "../../src/core/job.ts";
+import { isTerminal, isWaiting, type Job, type Policy } from "../../src/core/job.ts";
 import { dropStaleStages } from "../../src/scheduler/apply/stages.ts";
-import { mergeMethods } from "../../src/scheduler/library/merges.ts";
 import { openChain } from "../../src/scheduler/operations/add.ts";
 import { finish } from "../../src/scheduler/operations/finish.ts";
+import { merged } from "../../src/scheduler/operations/merges.ts";
 import { openHolder, refuseNames } from "../../src/scheduler/operations/names.ts";
 import { withChildren } from "../../src/scheduler/operations/rerun.ts";
 import { rewind } from "../../src/scheduler/operations/rewind.ts";
@@ -24,9 +24,6 @@ import { always, alwaysOp, type Bug, bugsOf, everywhere, hidden, method, skipped
 
 /** Tells a job of the end of one that it comes after. */
 const tell = hidden<(tx: Tx, pred: Job, id: number, policy: Policy) => Op<void>>("tell", { beside: tellDependents });
-
-/** Takes a host's report of a merge. */
-const merged = hidden<(tx: Tx, id: number, status: MergeStatus, report?: MergeReport) => Op<void>>("merged", { beside: mergeMethods });
 
 export const WAITS: Bug[] = [
 	...bugsOf("a job starts when all that it comes after have ended as it asks", {

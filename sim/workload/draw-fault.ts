@@ -5,7 +5,7 @@ import type { Random } from "../random.ts";
 import type { Theme, Themes } from "./themes.ts";
 
 /** Nothing to fail in. */
-const NEVER = ["advance", "crash", "look", "together", "fact", "die", "overtake", "usurp"];
+export const NEVER: readonly Op["kind"][] = ["advance", "crash", "look", "together", "fact", "die", "overtake", "usurp", "poison"];
 
 export function drawFault(random: Random, themes: Themes, op: Op): void {
 	if (NEVER.includes(op.kind)) return;

@@ -7,7 +7,7 @@ import { drawFacts, drawOp, START } from "../workload.ts";
 import { drawConfig } from "./draw-config.ts";
 import { drawFault } from "./draw-fault.ts";
 import type { Drawing } from "./draw-job.ts";
-import { addNews, isTold } from "./draw-news.ts";
+import { drawLeaderFault, drawMessageFault } from "./draw-message-fault.ts";
 import { drawEnd } from "./draw-op.ts";
 import { addWords } from "./draw-words.ts";
 import { drawThemes, LABELS, REPOS, type Themes } from "./themes.ts";
@@ -33,7 +33,6 @@ export function fleetPlanFor(seed: number, steps?: number): Plan {
 		facts: drawFacts(random, themes),
 		ops: [],
 		...(preset === undefined ? {} : { preset }),
-		...(isTold(seed) ? { told: true } : {}),
 	};
 	const count = steps ?? random.between(60, 130);
 	const d: Drawing = { random, themes, config, slots: [], repos: themes.has("repos") ? REPOS : [], count: 0 };
@@ -56,9 +55,42 @@ export function fleetPlanFor(seed: number, steps?: number): Plan {
 			if (op.kind === "apply") d.slots.push(...op.jobs.slice(0, 20).map((_, index) => `${op.id}.${index}`));
 		}
 	}
-	if (plan.told) addNews(plan, d);
 	addWords(plan);
-	return plan;
+	return isLed(seed) ? withLeader(plan) : plan;
+}
+
+/** Of the plans of a fleet, one in so many is for processes that share a file; the others have a leader. */
+const SHARED = 4;
+const isLed = (seed: number) => seed % SHARED !== 0;
+
+/** The same plan, for a fleet whose processes meet only in a database. */
+function withLeader(plan: Plan): Plan {
+	const random = randomFrom(hash("leader", plan.seed));
+	for (const op of plan.ops) {
+		// The clock of a database does not go back.
+		if (op.kind === "advance" && op.jump !== undefined) op.jump = Math.abs(op.jump);
+		delete op.fault;
+		drawMessageFault(random, op);
+	}
+	const ops = plan.ops.flatMap((op) => [op, ...drawLedOnly(random, op.id, plan.hosts)]);
+	return { ...plan, ops, leader: true };
+}
+
+/** What only a fleet with a leader knows, after an operation: now and then a claim that stands, rarely a request that ends its leaders. */
+function drawLedOnly(random: Random, after: number, hosts: Plan["hosts"]): Op[] {
+	const id = after * 1000 + 900;
+	if (random.chance(0.012)) return [{ id, kind: "poison", job: { input: { command: ["true"] } } }];
+	if (!random.chance(0.06)) return [];
+	const via = random.int(hosts.length);
+	const host = hosts[via]?.name ?? "h0";
+	const other = random.int(hosts.length);
+	const add = (index: number): Op => ({ id: id + index, kind: "add", via: other, job: { input: { command: ["true"] } } });
+	const ops = Array.from({ length: random.between(0, 2) }, (_, index) => add(index + 2));
+	// The next request of the same member is consumed while its claim stands.
+	if (random.chance(0.4)) ops.unshift({ id: id + 5, kind: "mark", artifact: "custom:report:standing", via });
+	const stand: Op = { id: id + 1, kind: "stand", via, ops };
+	if (random.chance(0.4)) stand.fault = drawLeaderFault(random);
+	return [{ id, kind: "heartbeat", host, via }, stand];
 }
 
 function drawHosts(random: Random, themes: Themes): Plan["hosts"] {

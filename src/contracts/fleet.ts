@@ -17,6 +17,8 @@ export type HostView = {
 	lease_until: number | null;
 	drain: { by: string; at: number; reason: string } | null;
 	gone: "left" | "lost" | null;
+	/** It does what only one host has to do; in a fleet on PostgreSQL it decides for all. */
+	leads: boolean;
 };
 
 /** The actor and the reason, for events. */

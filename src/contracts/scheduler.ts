@@ -24,11 +24,15 @@ export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
 export type ConfigInput = Record<string, unknown>;
 
+export type Lead = "prefer" | "may" | "never";
+
 export type OpenOptions = {
 	/** SQLite file; ":memory:" for tests. Give this or `url`. */
 	path?: string;
 	/** A PostgreSQL database that several hosts share: postgres://user@host/database, with ?schema=NAME for another schema than `sluice`. */
 	url?: string;
+	/** With `url`: whether this process may lead the fleet (default), prefers to, or never does. */
+	lead?: Lead;
 	preset?: PresetName;
 	config?: ConfigInput;
 	clock?: Clock;
@@ -138,8 +142,11 @@ export type StatusReport = {
 	denied: { job: number; name: string | null; denied: string[] }[];
 };
 
-/** `events`: of this process's commit. `heard`: what other processes have committed since the last call; may be incomplete. */
-export type CommitSummary = { stirred: boolean; events: readonly EventRow[]; heard: readonly EventRow[] };
+/**
+ * `events`: of this process's commit. `heard`: what other processes have committed since the last call; may be incomplete. `compare`: something may have happened to
+ * runs of this host that `heard` does not show, so it should compare them with those that are assigned to it.
+ */
+export type CommitSummary = { stirred: boolean; events: readonly EventRow[]; heard: readonly EventRow[]; compare?: true };
 export type { EventRow };
 
 /** Caps to assume instead of those in force. `batch`: report only its jobs. `frozen`: jobs whose runs are suspended and keep their slots. */
@@ -205,6 +212,12 @@ export interface Scheduler extends Fleet {
 		options?: Act,
 	): Promise<FireResult>;
 	claim(options: ClaimOptions): Promise<Claimed[]>;
+	/**
+	 * A claim that may stand at the leader of a fleet: the worker's next one gets what was assigned to it meanwhile, and `watch` calls back when there is something.
+	 * Without a fleet it is a claim. `retire` ends the claims of a worker, and returns what was still assigned to it.
+	 */
+	claimStanding(options: ClaimOptions): Promise<Claimed[]>;
+	retire(worker: string): Promise<Claimed[]>;
 	/** A cycle by hand (`sluice run`): opens one now, claims what it may start, and reports what limited it. The next regular cycle comes at its usual time. */
 	runCycle(options: ClaimOptions): Promise<Cycled>;
 	/** The run's process exists: resets dispatch_failures, closes a half-open breaker. */

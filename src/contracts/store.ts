@@ -1,6 +1,6 @@
 // Contract of the store: one transaction at a time over the tables below, read by request, written as one set of changes.
 //
-// A synchronous store returns values, a remote one returns promises; the scheduler's operations are generators that yield requests and work with both. Every
+// A synchronous store returns values, an asynchronous one returns promises; the scheduler's operations are generators that yield requests and work with both. Every
 // store promises:
 //   - `begin` takes the write lock: no other process changes anything until `commit` or `rollback`;
 //   - `commit` returns when the changes survive power loss; after an error in any call nothing of the transaction is left;
@@ -44,8 +44,8 @@ type RunRow = {
 
 type EdgeRow = { pred: number; job: number; policy: Policy; seq: number };
 /**
- * Links from a key to jobs. `needs`: the job depends on this fact. `makes`: it produces this artifact. `wants`: it could take this lock exclusively, or holds
- * it; `shares`: the same in shared mode. `named`: one of several jobs that have had this name.
+ * Links from a key to jobs. `needs`: the job depends on this fact. `makes`: it produces this artifact. `wants`: the job is ready and could take this lock
+ * exclusively, or it runs; `shares`: the same in shared mode. `named`: one of several jobs that have had this name.
  */
 export type LinkRole = "needs" | "makes" | "wants" | "shares" | "named";
 export type LinkRow = { key: string; role: LinkRole; job: number };
@@ -94,8 +94,8 @@ export type ListFilter = {
 };
 
 export type StoreRead =
-	/** A document that cannot be parsed comes back as a job with only its number, its place and `broken`. `specs`: the caller will read the specs next. */
-	| { read: "jobs"; ids: readonly number[]; specs?: true }
+	/** A document that cannot be parsed comes back as a job with only its number, its place and `broken`. */
+	| { read: "jobs"; ids: readonly number[] }
 	| { read: "done"; ids: readonly number[] }
 	| { read: "specs"; ids: readonly number[] }
 	/**
@@ -126,8 +126,8 @@ export type StoreRead =
 	| { read: "preds_of"; jobs: readonly number[] }
 	| { read: "links"; key: string; role: LinkRole; after: number; limit: number }
 	/**
-	 * Everything about several locks: their records, the `wants` links under their keys (at most `limit`; `runs`: that job is running), which keys have `shares`
-	 * links, and which of `lines` have waiting jobs.
+	 * Everything about several locks: all their records, at most `limit` of the `wants` links under their keys, which keys have `shares` links, and which of
+	 * `lines` have waiting jobs.
 	 */
 	| { read: "locks"; keys: readonly string[]; lines: readonly Parked[]; limit: number }
 	| { read: "records"; kind: RecordKind; keys: readonly string[] }
@@ -139,8 +139,8 @@ export type StoreRead =
 	| { read: "active"; filter: ListFilter; after: number; before?: number; limit: number }
 	/** The number of active jobs of one lane and kind, by status; for views, never needed to start a job. */
 	| { read: "tally"; lane: string; kind: string }
-	/** Running jobs, by number. */
-	| { read: "running"; after: number; limit: number }
+	/** Running jobs, by number; with `host`, those whose run is on that host. */
+	| { read: "running"; host?: string; after: number; limit: number }
 	| { read: "ended"; filter: ListFilter; after: number; before?: number; limit: number }
 	| { read: "old"; before: number; after: { ended_at: number; id: number }; limit: number }
 	/** Ended jobs, newest first, before a given one. */
@@ -166,7 +166,7 @@ export type Replies = {
 	preds: { pred: number; policy: Policy; seq: number }[];
 	preds_of: { job: number; pred: number; policy: Policy }[];
 	links: number[];
-	locks: { records: [string, unknown][]; wants: { key: string; job: number; runs: boolean }[]; shared: string[]; lines: Parked[] };
+	locks: { records: [string, unknown][]; wants: { key: string; job: number }[]; shared: string[]; lines: Parked[] };
 	records: [string, unknown][];
 	standing: [RecordKind, string, unknown][];
 	runs: RunRow[];
@@ -208,9 +208,7 @@ export type Changes = {
 	forget: number[];
 };
 
-/** What a transaction of another process added, if it did nothing else. */
-export type Arrivals = Pick<Changes, "insert" | "specs" | "events" | "records">;
-export type Begun = { fresh: boolean; now?: number; arrivals?: readonly Arrivals[] };
+export type Begun = { fresh: boolean; now?: number };
 
 export const noChanges = (): Changes => ({
 	insert: [],
@@ -236,6 +234,22 @@ type Maybe<T> = T | Promise<T>;
 /** Another writer committed first, or the connection broke before the commit. Nothing was written. Retry from `begin()`. */
 export class StaleTransaction extends Error {}
 
+/** The store refuses a value of this transaction. Nothing was written: each operation is retried alone, so that only the one with that value fails. */
+export class RefusedValue extends SluiceError {}
+
+/** This process must not write any more: another process leads, or the outcome of a commit is not known. The store of the term refuses everything from then on. */
+export class TermOver extends SluiceError {
+	/** The commit of transaction `txn` was sent, and its answer was lost: the next leader knows whether it was carried out. */
+	readonly doubt: boolean;
+	readonly txn: number;
+
+	constructor(why: string, { doubt, txn, cause }: { doubt: boolean; txn: number; cause?: unknown }) {
+		super("store", `this process does not lead the queue any more: ${why}`, { hint: "the next leader goes on; try again", cause });
+		this.doubt = doubt;
+		this.txn = txn;
+	}
+}
+
 /**
  * Another process holds the write lock. Nothing was done: the caller retries for `patienceMs` in all, and reports this error after that. Thrown early, so that
  * the caller can answer reads in the meantime.
@@ -253,12 +267,12 @@ export type Intent = "change" | "look";
 
 export interface Store {
 	/**
-	 * Takes the write lock, or assumes that no other process has committed and takes it later: then any later call may throw `Outrun`. `fresh` is false if
-	 * another process has committed since our last transaction: cached data may be wrong. `now` is the store's own clock, which counts where several machines
-	 * share it. `arrivals`: what other processes have added since, if they did nothing else.
+	 * Takes the write lock, or assumes that no other process has committed and takes it later: then any later call may throw `StaleTransaction`. `fresh` is false
+	 * if another process has committed since our last transaction: cached data may be wrong. `now` is the store's own clock, which counts where several machines
+	 * share it.
 	 *
-	 * `look`: most likely nothing will be written. The store then reads a snapshot without the lock. If something is written after all, it throws `Outrun` if
-	 * another writer has committed since, or `Busy` if one holds the lock.
+	 * `look`: most likely nothing will be written. The store then reads a snapshot without the lock. If something is written after all, it throws
+	 * `StaleTransaction` if another writer has committed since, or `Busy` if one holds the lock.
 	 */
 	begin(intent?: Intent): Maybe<Begun>;
 	read<R extends StoreRead>(request: R): Maybe<Replies[R["read"]]>;
@@ -267,14 +281,7 @@ export interface Store {
 	commit(): Maybe<void>;
 	rollback(): Maybe<void>;
 	close(): Maybe<void>;
-	/** Calls back when another process may have committed. Only a hint: may come late or not at all. Returns a function that ends it. */
-	listen?(call: () => void): () => void;
-	/** Whether this host is the leader of several. Absent in a store of one machine. */
-	lead?(): Maybe<boolean>;
-	/**
-	 * Whether another process has committed since our last transaction. Cheap, called outside of a transaction. Only a hint. Absent in stores that send
-	 * notifications.
-	 */
+	/** Whether another process has committed since our last transaction. Cheap, called outside of a transaction. Only a hint. Absent: there is one writer. */
 	isStale?(): boolean;
 }
 

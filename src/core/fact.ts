@@ -86,3 +86,6 @@ export const itemKey = (item: string) => `item:${item}`;
 /** Whether a host has to probe the fact; the store knows the rest. */
 export const isProbed = (key: string) =>
 	!(key.startsWith("artifact:custom:") || key.startsWith("artifact:sentinel:") || key.startsWith("artifact:job:"));
+
+/** The fact whether a job's runs have left a patch. */
+export const patchKey = (job: number | null): string => `artifact:patch:${job}`;

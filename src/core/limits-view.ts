@@ -63,6 +63,8 @@ export type HostRecord = {
 	 */
 	home?: string;
 	token?: number;
+	/** The token before this one, if the host was given up and came back: until its next heartbeat, its process may still use that token. */
+	token_before?: number;
 	lease_until?: number;
 	/** When it was found stale. */
 	stale_at?: number;

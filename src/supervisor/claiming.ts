@@ -24,7 +24,7 @@ export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begi
 	const claimer: ClaimOptions = { worker: `host:${hostName}`, host: hostName, kinds: ["command", "agent"], max: CLAIM_MAX };
 	/** Identifies the claim under way; null if there is none. */
 	let claiming: object | null = null;
-	let cycles = 0;
+	const calls = createCounter(onOver);
 	let isOpen = false;
 
 	function request(): void {
@@ -36,12 +36,12 @@ export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begi
 		};
 		// The host's lease may be over, so runs claimed now could not be launched. Try again after the next heartbeat has renewed it.
 		if (mayLaunch?.() === false) {
-			host.after(LEASE_RETRY_MS, () => {
+			const again = () => {
 				over();
 				request();
 				onOver();
-			});
-			return;
+			};
+			return void host.after(LEASE_RETRY_MS, again);
 		}
 		const cancelLate = host.after(PASS_MS, () => {
 			log.error(ABANDONED);
@@ -59,7 +59,7 @@ export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begi
 	async function claim(over: () => void): Promise<void> {
 		let claimed: Claimed[];
 		try {
-			claimed = await scheduler.claim(claimer);
+			claimed = await scheduler.claimStanding(claimer);
 		} catch (error) {
 			over();
 			if (!isOpen) return;
@@ -72,31 +72,52 @@ export function createClaiming({ scheduler, host, log, hostName, mayLaunch, begi
 		if (claimed.length === CLAIM_MAX) request();
 	}
 
+	/** Withdraws the claim that stands at the leader, and hands over what was assigned to it meanwhile. */
+	const retire = () =>
+		scheduler.retire(claimer.worker).then(begin, (error) => log.warn("a claim could not be withdrawn", { error: messageOf(error) }));
+
 	async function runCycle(): Promise<PlanReport> {
-		if (!isOpen || mayLaunch?.() === false)
-			throw new SluiceError("conflict", "this daemon starts nothing now: it is stopping, or waits for its lease", { hint: "try it again" });
-		cycles++;
-		try {
-			const { claimed, report } = await scheduler.runCycle(claimer);
-			begin(claimed);
-			return report;
-		} finally {
-			cycles--;
-			onOver();
-		}
+		if (!isOpen || mayLaunch?.() === false) throw closedError();
+		const { claimed, report } = await scheduler.runCycle(claimer);
+		begin(claimed);
+		return report;
 	}
 
 	return {
 		request,
-		runCycle,
+		runCycle: () => calls.count(runCycle),
 		open(): void {
 			isOpen = true;
 		},
+		/** Runs that were assigned to a claim which stood at the leader are still handed over. */
 		close(): void {
 			isOpen = false;
+			void calls.count(retire);
 		},
 		get idle(): boolean {
-			return claiming === null && cycles === 0;
+			return claiming === null && calls.none;
+		},
+	};
+}
+
+const closedError = () =>
+	new SluiceError("conflict", "this daemon starts nothing now: it is stopping, or waits for its lease", { hint: "try it again" });
+
+/** Counts calls that may still hand over runs. */
+function createCounter(onOver: () => void) {
+	let open = 0;
+	return {
+		get none(): boolean {
+			return open === 0;
+		},
+		async count<T>(call: () => Promise<T>): Promise<T> {
+			open++;
+			try {
+				return await call();
+			} finally {
+				open--;
+				onOver();
+			}
 		},
 	};
 }

@@ -134,9 +134,9 @@ describe("a run", () => {
 	test("is not started if the host's lease may have ended since the claim: only later, if it is still assigned to this host", async () => {
 		let holds = true;
 		const on = await supervise({ mayLaunch: () => holds, config: { max_concurrent: 2 } });
-		const { claim } = on.sluice;
-		on.sluice.claim = async (wanted) => {
-			const claimed = await claim(wanted);
+		const { claimStanding } = on.sluice;
+		on.sluice.claimStanding = async (wanted) => {
+			const claimed = await claimStanding(wanted);
 			holds = claimed.length === 0;
 			return claimed;
 		};
@@ -144,7 +144,7 @@ describe("a run", () => {
 		expect([on.processes.machine.launched, on.said]).toEqual([[], [1, 2].map(() => expect.stringContaining("the lease of this host"))]);
 		const [, second] = await on.sluice.assigned("here");
 		await on.sluice.complete({ job: taken, token: second?.run.token as number, exit_kind: "lost" });
-		on.sluice.claim = claim;
+		on.sluice.claimStanding = claimStanding;
 		holds = true;
 		await on.pass(30 * SECOND);
 		expect(on.processes.machine.launched.map(({ run }) => run)).toEqual([`${kept}.1`]);
@@ -274,9 +274,9 @@ describe("a cycle by hand", () => {
 
 test("a claim that does not come back is abandoned after five minutes, loudly, and the next one starts what waits", async () => {
 	const on = await supervise();
-	const { claim } = on.sluice;
+	const { claimStanding } = on.sluice;
 	let hangs = true;
-	on.sluice.claim = (wanted) => (hangs ? new Promise(() => {}) : claim(wanted));
+	on.sluice.claimStanding = (wanted) => (hangs ? new Promise(() => {}) : claimStanding(wanted));
 	const job = await on.add();
 	expect((await on.show(job)).status).toBe("queued");
 	hangs = false;
@@ -357,7 +357,7 @@ describe("trouble", () => {
 		const on = await supervise({
 			scheduler: (real) => ({
 				...real,
-				claim: async (options) => {
+				claimStanding: async (options) => {
 					if (refusals-- > 0) throw new SluiceError("store", "database is locked");
 					return real.claim(options);
 				},

@@ -11,9 +11,10 @@ export function onProcess(context: SupervisorContext, id: string): void {
 }
 
 /** `lookAgain`: matches processes with the assigned runs. */
-export function onCommit(context: SupervisorContext, { events, heard, stirred }: CommitSummary, lookAgain: () => void): void {
+export function onCommit(context: SupervisorContext, { events, heard, stirred, compare }: CommitSummary, lookAgain: () => void): void {
 	for (const event of events) onEvent(context, event, lookAgain);
 	for (const event of heard) onEvent(context, event, lookAgain);
+	if (compare) lookAgain();
 	if (stirred) context.claimSoon();
 }
 

@@ -77,7 +77,7 @@ test("a home: refused while its daemon or a job of it runs; then moved, and back
 	expect((await home.run(["logs", "4"])).out).toBe("from there\n");
 	const { checks } = (await shared.client.call("doctor.run", {})) as { checks: { name: string; ok: boolean }[] };
 	const database = checks.filter(({ name }) => name.startsWith("database"));
-	expect(database.map(({ name }) => name.slice(9))).toEqual(["", "transport", "durability", "clock", "schema", "notices"]);
+	expect(database.map(({ name }) => name.slice(9))).toEqual(["", "transport", "durability", "clock", "schema", "leader"]);
 	expect(database.filter(({ ok }) => !ok)).toEqual([]);
 	expect(await home.run(["migrate-store", url, home.path, "--replace"])).toMatchObject({ code: 4 });
 	expect(await home.run(["down", "--stop-runs"])).toMatchObject({ code: 0 });

@@ -1,22 +1,23 @@
 // A test stand: a scheduler on a fake clock and a fake host, in manual drive, with short words for what tests do with it.
 
 import { onTestFinished } from "vitest";
-import {
-	type AddResult,
-	type Claimed,
-	type ClaimOptions,
-	type Ended,
-	type EventRow,
-	type ExitKind,
-	type JobInput,
-	type JobView,
-	type OpenOptions,
-	openScheduler,
-	type Reason,
-	type RunEnd,
-	type Scheduler,
-	type Status,
+import type {
+	AddResult,
+	Claimed,
+	ClaimOptions,
+	Ended,
+	EventRow,
+	ExitKind,
+	JobInput,
+	JobView,
+	OpenOptions,
+	Reason,
+	RunEnd,
+	Scheduler,
+	Status,
 } from "../../src/index.ts";
+import { openScheduler } from "../../src/open.ts";
+import type { Core } from "../../src/scheduler/operations/core.ts";
 import { FakeClock, FakeHost } from "./fakes.ts";
 
 export type StandOptions = Partial<Omit<OpenOptions, "clock" | "host" | "drive">> & { clock?: FakeClock; host?: FakeHost };
@@ -134,10 +135,16 @@ export const placeStands = (next: typeof place): void => {
 /** The same for tests that open a scheduler by themselves. */
 export const placeOf = (path: string): ReturnType<typeof place> => place(path);
 
-export async function openStand(options: StandOptions = {}): Promise<Stand> {
+/** What is put between a stand's library and its core, if the file of tests that imports this one wants that. */
+let wrapping: ((core: Core) => Core) | undefined;
+export const wrapStands = (next: NonNullable<typeof wrapping>): void => {
+	wrapping = next;
+};
+
+export async function openStand(options: StandOptions = {}, wrap = wrapping): Promise<Stand> {
 	const { clock = new FakeClock(), host = new FakeHost(), path = ":memory:", ...rest } = options;
 	// Without jitter unless a test brings its own dice: 0.5 is the middle of the range.
-	const sluice = await openScheduler({ ...(await place(path)), chance: () => 0.5, ...rest, clock, host, drive: "manual" });
+	const sluice = await openScheduler({ ...(await place(path)), chance: () => 0.5, ...rest, clock, host, drive: "manual" }, { wrap });
 	onTestFinished(() => sluice.close());
 	return new Stand(sluice, clock, host, options);
 }

@@ -94,6 +94,7 @@ describe("regular expressions", () => {
 		"src/core/text/pattern-chars.ts": async () => (await import("../../src/core/text/pattern-syntax.ts")).parsePattern("\\p{L}", false),
 		"src/sources/cards/front-matter.ts": async () =>
 			(await import("../../src/sources/cards/front-matter.ts")).withoutHistory("# History\n- x\n"),
+		"src/stores/migrations/postgres.ts": () => import("../../src/stores/migrations/postgres.ts"),
 		"src/stores/postgres/schema.ts": () => import("../../src/stores/postgres/schema.ts"),
 		"web/state/words.ts": () => import("../../web/state/words.ts"),
 	};

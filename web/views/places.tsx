@@ -62,11 +62,16 @@ export function Hosts() {
 	);
 }
 
-function OneHost({ host: { name, state, labels, repos, running, max, heartbeat_at, drain, gone } }: { host: HostDocument }) {
+function OneHost({
+	host: { name, state, labels, repos, running, max, heartbeat_at, lease_until, drain, gone, leads },
+}: {
+	host: HostDocument;
+}) {
 	return (
 		<li>
 			<span>
 				<b>{name}</b> {state === "live" ? null : <span class={`chip host ${state}`}>{inWords(gone ?? state)}</span>}{" "}
+				{leads && lease_until !== null && gone === null ? <span class="chip">leads</span> : null}
 				{labels.map((label) => (
 					<span key={label} class="chip">
 						{label}

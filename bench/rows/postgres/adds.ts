@@ -1,7 +1,7 @@
 // Single adds on PostgreSQL, one after the other and 64 in flight, beside a bare loop of single inserts.
 
 import { payload } from "../../engine.ts";
-import { openFleet } from "../../fleet.ts";
+import { openFleet } from "../../fleet/open.ts";
 import { bareSingle, makeBare } from "../../floor/postgres.ts";
 import { interleave } from "../../interleave.ts";
 import { inDatabase } from "../../postgres.ts";

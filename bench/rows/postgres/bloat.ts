@@ -1,6 +1,6 @@
 // 100,000 jobs through one queue on PostgreSQL that is never rested: what claims cost at the end over the beginning, how large the hot tables get.
 
-import { addAll, claimExactly, completeAll, openFleet } from "../../fleet.ts";
+import { addAll, claimExactly, completeAll, openFleet } from "../../fleet/open.ts";
 import { dropDatabase, makeDatabase } from "../../postgres.ts";
 import { atMost, type Measure, type Row } from "../../row.ts";
 import { median, sample } from "../../statistics.ts";
@@ -8,7 +8,7 @@ import { BATCH } from "./claims.ts";
 import { tableSizes, tables } from "./size.ts";
 
 const BACKLOG = 5000;
-const HOT = ["job", "record", "link", "head", "writer"];
+const HOT = ["job", "record", "link", "head"];
 
 export const pgBloat: Row = {
 	name: "pg-bloat",

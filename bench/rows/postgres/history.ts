@@ -1,8 +1,8 @@
 // What a claim costs on PostgreSQL with ten million finished jobs in its history, over what it costs with none.
 
-import { addAll, claimExactly, completeAll, openFleet } from "../../fleet.ts";
+import { addAll, claimExactly, completeAll, openFleet } from "../../fleet/open.ts";
 import { connect, dropDatabase, makeDatabase, query } from "../../postgres.ts";
-import { atMost, type Bench, type Measure, type Row } from "../../row.ts";
+import { atMost, type Bench, type Measure } from "../../row.ts";
 import { sample } from "../../statistics.ts";
 import { BATCH } from "./claims.ts";
 import { comparePair } from "./pair.ts";
@@ -11,38 +11,34 @@ import { databaseMb, tables } from "./size.ts";
 const QUEUED = 1000;
 const CHUNK = 500_000;
 
-export const pgHistory: Row = {
-	name: "pg-history",
-	title: "claim on PostgreSQL with 10,000,000 finished jobs in history over none",
-	async run(bench) {
-		const finished = bench.size(10_000_000, 50_000);
-		const urls = [await makeDatabase("new"), await makeDatabase("old")] as const;
-		await past(urls[1], finished, bench);
-		const [young, old] = [await openFleet(urls[0]), await openFleet(urls[1])];
-		try {
-			await addAll(young, QUEUED, BATCH);
-			await addAll(old, QUEUED, BATCH);
-			for (const url of urls) await query(url, "CHECKPOINT");
-			const measures = await comparePair(
-				bench,
-				"with 10,000,000 finished jobs ÷ with none",
-				atMost(1.5),
-				{ name: "10,000,000 finished jobs", engine: old },
-				{ name: "no history", engine: young },
-				"their ends, specs and three events each are in the database.",
-			);
-			const size: Measure = {
-				what: "PostgreSQL: database with 10,000,000 finished jobs",
-				unit: "MB",
-				measured: sample([await databaseMb(urls[1])]),
-			};
-			return [...measures, { ...size, note: await tables(urls[1]) }];
-		} finally {
-			await Promise.all([young.close(), old.close()]);
-			for (const url of urls) await dropDatabase(url);
-		}
-	},
-};
+export async function compareHistory(bench: Bench): Promise<Measure[]> {
+	const finished = bench.size(10_000_000, 50_000);
+	const urls = [await makeDatabase("new"), await makeDatabase("old")] as const;
+	await past(urls[1], finished, bench);
+	const [young, old] = [await openFleet(urls[0]), await openFleet(urls[1])];
+	try {
+		await addAll(young, QUEUED, BATCH);
+		await addAll(old, QUEUED, BATCH);
+		for (const url of urls) await query(url, "CHECKPOINT");
+		const measures = await comparePair(
+			bench,
+			"with 10,000,000 finished jobs ÷ with none",
+			atMost(1.5),
+			{ name: "10,000,000 finished jobs", engine: old },
+			{ name: "no history", engine: young },
+			"their ends, specs and three events each are in the database.",
+		);
+		const size: Measure = {
+			what: "PostgreSQL: database with 10,000,000 finished jobs",
+			unit: "MB",
+			measured: sample([await databaseMb(urls[1])]),
+		};
+		return [...measures, { ...size, note: await tables(urls[1]) }];
+	} finally {
+		await Promise.all([young.close(), old.close()]);
+		for (const url of urls) await dropDatabase(url);
+	}
+}
 
 /** Works one job off and multiplies what it left behind. Numbers below zero: the engine's own go on above them, at the same end of each index. */
 async function past(url: string, finished: number, bench: Bench): Promise<void> {

@@ -28,7 +28,7 @@ export async function comparePair(
 	const contender = ({ name, engine, input }: Side) => ({
 		name,
 		async round() {
-			const cost = await claimCost(engine, input);
+			const cost = await claimCost(engine, bench.quick, input);
 			found[name]?.push(cost);
 			return cost.single;
 		},

@@ -55,6 +55,7 @@ describe("scheduler", () => {
 					lease_until: null,
 					drain: null,
 					gone: null,
+					leads: false,
 				},
 			],
 			backpressure: null,

@@ -15,6 +15,7 @@ const HOST = {
 	lease_until: ago(-598_000),
 	drain: { by: "ann", at: ago(5000), reason: "a new disk" },
 	gone: null,
+	leads: false,
 };
 
 test("show: the host and what runs there", async () => {
@@ -52,6 +53,21 @@ test.each([
 	const { err, code } = await line.run(words);
 	expect([code, err.trim()]).toEqual([0, said]);
 	expect(line.asked).toEqual([{ method, params }]);
+});
+
+test("list: one of them leads", async () => {
+	const live = { ...HOST, state: "live", drain: null };
+	const line = await openCommandLine({
+		"host.list": {
+			hosts: [
+				{ ...live, leads: true },
+				{ ...live, name: "kiln" },
+			],
+		},
+	});
+	const { out } = await line.run("host list");
+	expect(out).toMatch(/^mill +live, leads /m);
+	expect(out).toMatch(/^kiln +live {2}/m);
 });
 
 test("a name is missing, or an option is unknown", async () => {

@@ -25,14 +25,19 @@ const COLUMNS: readonly ListColumn<HostDocument>[] = [
 	field("name", "HOST"),
 	{
 		title: "STATE",
-		cell: ({ state, gone }, { print }) =>
-			print.paint(state === "live" ? "green" : "yellow", gone ? `${plain(state)} (${plain(gone)})` : plain(state)),
+		cell: (host, { print }) => print.paint(host.state === "live" ? "green" : "yellow", stateWords(host)),
 	},
 	count("running"),
 	cap("max", "MAX"),
 	field("labels"),
 	time("heartbeat_at", "SEEN"),
 ];
+
+/** A host that is gone cannot lead, though no other host may have taken over yet. */
+function stateWords({ state, gone, leads, lease_until }: HostDocument): string {
+	if (gone !== null) return `${plain(state)} (${plain(gone)})`;
+	return leads && lease_until !== null ? `${plain(state)}, leads` : plain(state);
+}
 
 function drainedWords(name: string, { host, stopping: { length: stopping } }: Result<"host.drain">): string {
 	const runs = host.running === 1 ? "one run" : `${host.running} runs`;
@@ -41,11 +46,11 @@ function drainedWords(name: string, { host, stopping: { length: stopping } }: Re
 }
 
 function hostLines({ host, jobs }: Result<"host.show">, io: Io): string[] {
-	const { name, state, labels, repos, running, max, heartbeat_at, joined_at, lease_until, drain: drained, gone } = host;
+	const { name, labels, repos, running, max, heartbeat_at, joined_at, lease_until, drain: drained } = host;
 	const ago = (value: unknown) => agoWords(value, io.world.now());
 	const rows: [string, string][] = [
 		["host", printable(name)],
-		["state", gone === null ? state : `${state} (${gone})`],
+		["state", stateWords(host)],
 		["labels", plain(labels)],
 		["repos", repos === null ? "all" : plain(repos)],
 		["running", `${running}${max === null ? "" : ` of ${max}`}`],

@@ -164,6 +164,9 @@ export const HOST = {
 			"This host's name in a shared store; `null` = the machine's name, or `local` in a home with its own store. Takes effect at the next start.",
 		),
 		labels: setting([], labels).about("Labels of this host, for jobs that ask for one (`add --host gpu`). Takes effect at the next start."),
+		lead: setting("may", oneOf("prefer", "may", "never")).about(
+			"Whether this host may lead a fleet on PostgreSQL. `prefer`: it takes over from a leader that only may. Takes effect at the next start.",
+		),
 	}),
 	port: setting(7420, orNone(whole(0, 65_535))).about(
 		"HTTP on 127.0.0.1. `0` = any free port, `null` = none. Takes effect at the next start. If the port is taken, the daemon uses the next free one, and `up`, `status`, `doctor` and `open` print it; `up --port N` with a taken port is refused.",

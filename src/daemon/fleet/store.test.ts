@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { bindHome, hostNameOf, storeOf } from "./store.ts";
 
-const OWN = { host: { name: null, labels: [] } };
+const OWN = { host: { name: null, labels: [], lead: "may" as const } };
 
 test("the home's own file, however it is named, is not shared", () => {
 	const folder = makeFolder();
@@ -29,7 +29,7 @@ test("a host's name: as it is set, else the machine's for a shared store", () =>
 	expect(hostNameOf(OWN, shared, "mill-3.example.org")).toBe("mill-3");
 	expect(hostNameOf(OWN, shared, "Ann's laptop")).toBe("Ann-s-laptop");
 	expect(hostNameOf(OWN, shared, "…")).toBe("host");
-	expect(hostNameOf({ host: { name: "big", labels: [] } }, shared, "mill")).toBe("big");
+	expect(hostNameOf({ host: { name: "big", labels: [], lead: "may" as const } }, shared, "mill")).toBe("big");
 });
 
 test("a home with runs of one store is refused another", async () => {

@@ -71,10 +71,12 @@ export type FactDeps = {
 	placed: () => Record<string, Repo>;
 	scheduler: Pick<Scheduler, "list">;
 	work: Pick<Work, "makers" | "freshen">;
+	/** Other hosts may use the store. */
+	shared: boolean;
 };
 
 /** The facts of these repos and of this machine. */
-export function createFacts({ config, home, clock, allowed, git, placed, scheduler, work }: FactDeps) {
+export function createFacts({ config, home, clock, allowed, git, placed, scheduler, work, shared }: FactDeps) {
 	const wanted = wantedFacts({ clock, list: scheduler.list });
 	const names = () => Object.keys(placed()).filter((name) => placed()[name]?.url !== null);
 	const fetching = createFetching({ clock, names, wanted, freshen: work.freshen });
@@ -90,7 +92,9 @@ export function createFacts({ config, home, clock, allowed, git, placed, schedul
 		env: allowed,
 		cwd: home.path,
 		wanted,
-		hasPatch: (job) => hasPatch(localDisk, `${home.runs}/${job}`),
+		// In a shared store, a job without a folder here may have run on another host, which knows.
+		hasPatch: (job) =>
+			shared && localDisk.list(`${home.runs}/${job}`).length === 0 ? undefined : hasPatch(localDisk, `${home.runs}/${job}`),
 	});
 	return {
 		...facts,

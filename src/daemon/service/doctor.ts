@@ -64,7 +64,7 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 		...found.map((agent): [string, () => CheckResult] => [`agent ${agent.name}`, () => ofAgent(agent)]),
 	];
 	const url = patient.database?.() ?? null;
-	const database = url === null ? [] : await (await import("../../stores/postgres/checks.ts")).checkDatabase(url, systemClock.now);
+	const database = url === null ? [] : await (await import("./database-checks.ts")).checkDatabase(url, systemClock.now);
 	const here = await Promise.all(
 		looks.map(async ([name, look]) => {
 			try {

@@ -23,7 +23,7 @@ import type { Undo } from "./undo.ts";
 
 export type QueueStage = Awaited<ReturnType<typeof openQueue>>;
 
-/** How often to check whether other hosts have written, for a store without notifications. */
+/** How often to check whether other hosts have written into a shared file. */
 const OTHERS_MS = 100;
 
 export async function openQueue(base: HomeStage, stage: ConfigStage, undo: Undo) {
@@ -59,7 +59,7 @@ async function joinQueue({ options, clock, home, log }: HomeStage, { file, store
 			config: completeInput(engineOf(file), DEFAULTS),
 			settings: store.shared ? "shared" : "own",
 			// The clock of a database counts for all of its hosts.
-			...("url" in store.at ? {} : { clock }),
+			...("url" in store.at ? { lead: file.settings().host.lead } : { clock }),
 			host,
 			log,
 			agents: () => [...AGENT_NAMES, ...Object.keys(file.settings().agents)],
@@ -69,7 +69,7 @@ async function joinQueue({ options, clock, home, log }: HomeStage, { file, store
 				labels: file.settings().host.labels,
 				...(store.shared ? { home: home.tag, repos: offeredRepos(file) } : {}),
 			},
-			...(store.shared ? { poll_others_ms: OTHERS_MS } : {}),
+			...(store.shared && "path" in store.at ? { poll_others_ms: OTHERS_MS } : {}),
 		},
 		kept,
 	);

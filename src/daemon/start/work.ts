@@ -82,7 +82,7 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 		retentionMs: () => config.settings().worktree_retention_ms,
 		...(step ? { step } : {}),
 	});
-	const facts = createFacts({ config, home, clock, allowed, git, placed, scheduler, work });
+	const facts = createFacts({ config, home, clock, allowed, git, placed, scheduler, work, shared: stage.store.shared });
 	/** Facts of items come from the sources, all others from repositories and this machine. */
 	const probe: Host["probe"] = async (keys) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) });
 	queue.answerProbes(probe);

@@ -24,7 +24,8 @@ export type FactParts = {
 	/** Working directory for commands of jobs without a repo. */
 	cwd: string;
 	/** Whether a run of the job has left a patch. */
-	hasPatch: (job: number) => boolean;
+	/** undefined: another host may know. */
+	hasPatch: (job: number) => boolean | undefined;
 	/** Keys that waiting jobs depend on. The command of any other key is not run again. */
 	wanted: () => Promise<ReadonlySet<string>>;
 };
@@ -111,7 +112,7 @@ export function withFacts(host: Host, parts: FactParts) {
 		}
 	}
 
-	async function artifact(key: string, text: string, look: (repo: string) => RepoLook): Promise<Found> {
+	async function artifact(key: string, text: string, look: (repo: string) => RepoLook): Promise<Found | undefined> {
 		const { thing, repo } = split(text);
 		const value = thing.slice(thing.indexOf(":") + 1);
 		const folder = repo === null ? parts.cwd : (known[repo] as FactRepo).path;

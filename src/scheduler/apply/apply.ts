@@ -7,27 +7,29 @@
 //
 // A crash before `open` leaves a stage record; the next process that opens the store removes its jobs again.
 
+import type { OfItems } from "../../contracts/adding.ts";
 import type { Facts } from "../../contracts/host.ts";
 import type { ApplyResult } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
+import type { Config } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { Predecessor } from "../../core/gates/gate.ts";
 import { Faults } from "../../core/input/mistakes.ts";
 import type { Job, Status } from "../../core/job.ts";
 import { isBelow, refuseStranger } from "../../core/trust/run-bounds.ts";
-import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, storeJob } from "../operations/add.ts";
-import { jobNamed, openHolder } from "../operations/names.ts";
+import { deferItems } from "../limits/backlog.ts";
+import { arrive, checkJob, findTwin, limitFor, markPredecessors, openChain, refuseUnmergeable, storeJob } from "../operations/add.ts";
+import { jobNamed, numberNames, openHolder } from "../operations/names.ts";
+import { learn, type ProbedFacts } from "../operations/observe.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { type ManifestNode, noSuchJob, type PreparedManifest } from "./prepare.ts";
+import { decideNames, lookUpNames } from "./known.ts";
+import { manifestOf, manifestUpdate, type NumberedNode, numberedNode, numberOf, type PlainManifest, targetOf } from "./plain.ts";
+import { type ManifestNode, noSuchJob, outsideNames, type PreparedManifest, putNumbers } from "./prepare.ts";
+import { keepStage } from "./stages.ts";
+import { updateJobs } from "./update.ts";
 
 /** A manifest of at most this many jobs is one transaction; also the size of a piece, unless the scheduler was opened with another. */
 export const PIECE = 300;
-
-/** The target of an edge: a new job of this manifest, or the number of an existing one. */
-export function targetOf({ node, job }: ManifestNode["after"][number]): ManifestNode | number {
-	const target = node?.alias ?? node;
-	return target && !target.skip && !target.updates ? target : (target?.job ?? (job as number));
-}
 
 const shownTarget = (target: ManifestNode | number): string =>
 	typeof target === "number" ? `job ${target}` : `"${target.draft.job.name ?? target.field}"`;
@@ -60,6 +62,32 @@ export function* screen(tx: Tx, prepared: PreparedManifest, force: boolean, look
 	}
 	faults.throwIfAny();
 	return skipped;
+}
+
+/** Reasons to skip a node that `screen` and `deferItems` find. */
+const SCREENED: readonly (string | undefined)[] = ["already_running", "duplicate", "deferred"];
+
+/** To be called before some nodes are screened: returns a function that discards what screening them has noted, so that they can be screened again. */
+export function beforeScreening(prepared: PreparedManifest, nodes: readonly ManifestNode[]): () => void {
+	const { byUnique, admitted, full } = prepared;
+	const coming = new Map(prepared.coming);
+	const admittedBefore = admitted.size;
+	return () => {
+		for (const node of nodes) {
+			const { unique } = node.draft;
+			if (unique && byUnique.get(unique.key) === node) byUnique.delete(unique.key);
+			delete node.alias;
+			delete node.twin;
+			if (!SCREENED.includes(node.skip)) continue;
+			delete node.skip;
+			node.job = 0;
+		}
+		prepared.coming.clear();
+		for (const [root, count] of coming) prepared.coming.set(root, count);
+		for (const item of [...admitted].slice(admittedBefore)) admitted.delete(item);
+		if (full) prepared.full = full;
+		else delete prepared.full;
+	};
 }
 
 const nameOf = (node: ManifestNode): string => node.draft.job.name ?? node.field;
@@ -133,33 +161,24 @@ function* refuseForeignUpdate(tx: Tx, { draft: { within }, job: id, field }: Man
 	if (within !== undefined && job && !isBelow(job, within)) throw refuseStranger({ field, run: within, job: id, act: "update" });
 }
 
+type Range = { stage: number; from: number; to: number };
+
 /** Stores some nodes; predecessors come before the jobs that wait for them. `ended`: jobs of this apply that have already ended. */
-export function* insertNodes(
-	tx: Tx,
-	nodes: readonly ManifestNode[],
-	ended: ReadonlySet<number>,
-	stage?: { stage: number; from: number; to: number },
-): Op<void> {
+function* insertNodes(tx: Tx, nodes: readonly NumberedNode[], ended: ReadonlySet<number>, stage?: Range): Op<void> {
 	if (stage) yield* refuseOvertaken(tx, nodes, stage);
 	const outside = new Set<number>();
-	for (const node of nodes)
-		for (const edge of node.after)
-			if (!edge.node || edge.node.updates || (edge.node.skip && !edge.node.alias)) outside.add(edge.node?.job ?? (edge.job as number));
+	for (const node of nodes) for (const edge of node.after) if (edge.outside) outside.add(edge.job);
 	yield* tx.load([...outside, ...ended]);
 	const stored: { job: Job; preds: Predecessor[] }[] = [];
 	for (const node of nodes) {
 		// A copy: if this transaction has to run again, the draft is unchanged.
 		const draft = { ...node.draft, job: { ...node.draft.job, id: node.job, created_at: tx.now } };
-		numberMates(draft.job, node);
+		if (node.needs) draft.job.needs = node.needs;
 		if (node.draft.job.runnable_at === node.draft.job.created_at) draft.job.runnable_at = tx.now;
 		if (node.leads) draft.job.dependents = true;
-		const preds: Predecessor[] = node.after.map((edge) => {
-			const { policy } = edge;
-			const target = targetOf(edge);
-			const isOwn = typeof target !== "number";
-			const id = isOwn ? target.job : target;
+		const preds: Predecessor[] = node.after.map(({ job: id, policy, own }) => {
 			const known = tx.peek(id);
-			const status: Status | "missing" = isOwn && !known ? "queued" : (known?.status ?? "missing");
+			const status: Status | "missing" = own && !known ? "queued" : (known?.status ?? "missing");
 			return { job: id, policy, status, ...(known?.merge_status === undefined ? {} : { merge_status: known.merge_status }) };
 		});
 		const strangers = preds.filter((pred) => outside.has(pred.job));
@@ -172,18 +191,59 @@ export function* insertNodes(
 	if (stage) for (const { job } of stored) tx.over.push(job.id);
 }
 
-/** Replaces names in `needs` (`patch:build`, where build is a job of the same manifest) by numbers, which are known by now. */
-export function numberMates(job: Job, { mates }: ManifestNode): void {
-	if (mates.size > 0)
-		job.needs = job.needs?.map((artifact) => (mates.has(artifact) ? numbered(artifact, mates.get(artifact) as ManifestNode) : artifact));
+/** Stores one piece of a stage. */
+export function* insertPiece(tx: Tx, { nodes, ...stage }: Range & { nodes: NumberedNode[] }): Op<void> {
+	keepStage(tx, stage.stage);
+	yield* insertNodes(tx, nodes, new Set(yield* ask({ read: "ended_in", from: stage.from, to: stage.to })), stage);
 }
 
-const numbered = (artifact: string, mate: ManifestNode): string => `${artifact.slice(0, artifact.indexOf(":"))}:${numberOf(mate)}`;
+/** A manifest that is added in one transaction. */
+export type WholeApply = {
+	manifest: PlainManifest;
+	seen: ProbedFacts;
+	force?: boolean | undefined;
+	update?: boolean | undefined;
+	again?: boolean | undefined;
+	items?: OfItems | undefined;
+};
 
-const numberOf = (node: ManifestNode): number => node.alias?.job ?? node.job;
+export function* applyWhole(tx: Tx, { manifest, seen, ...options }: WholeApply): Op<ApplyResult> {
+	const prepared = manifestOf(manifest);
+	yield* learn(tx, seen);
+	putNumbers(prepared, yield* numberNames(tx, outsideNames(prepared)));
+	yield* lookUpNames(tx, prepared.nodes);
+	decideNames(prepared, options);
+	const skipped = yield* screen(tx, prepared, options.force === true);
+	if (isLimited(options, tx.config)) skipped.push(...deferItems(tx, prepared));
+	const nodes = fresh(prepared);
+	if (nodes.length > 0) {
+		const range = number(nodes, tx.nextIds(nodes.length));
+		yield* insertNodes(tx, nodes.map(numberedNode), new Set());
+		tx.event("applied", null, range);
+	}
+	const updates = options.update ? yield* updateJobs(tx, manifestUpdate(prepared)) : {};
+	noteUpdates(prepared, updates);
+	return { ...runToEnd(resultOf(prepared, skipped)), ...updates };
+}
+
+/** The queue's hard limit applies only to items of a source, never to a manifest that a caller wrote. */
+export const isLimited = ({ items }: { items?: OfItems | undefined }, config: Config): boolean =>
+	items !== undefined && limitFor(items, config).limit !== "none";
+
+/** Skips the nodes whose jobs have started or ended before they could be changed. */
+export function noteUpdates({ nodes }: PreparedManifest, { updated = [] }: Pick<ApplyResult, "updated">): void {
+	const changed = new Set(updated.map(({ job }) => job));
+	for (const node of nodes) if (node.updates && !changed.has(node.job)) node.skip = "ended";
+}
+
+export function runToEnd<T>(steps: Generator<void, T, void>): T {
+	let step = steps.next();
+	while (!step.done) step = steps.next();
+	return step.value;
+}
 
 /** Refuses jobs whose name or item another caller took between `screen` and this transaction. */
-function* refuseOvertaken(tx: Tx, nodes: readonly ManifestNode[], range: { from: number; to: number }): Op<void> {
+function* refuseOvertaken(tx: Tx, nodes: readonly NumberedNode[], range: { from: number; to: number }): Op<void> {
 	yield* tx.fetch(
 		"name",
 		nodes.flatMap((node) => node.draft.job.name ?? []),
@@ -200,10 +260,6 @@ function* refuseOvertaken(tx: Tx, nodes: readonly ManifestNode[], range: { from:
 				hint: "apply it again: nothing of it was kept",
 			});
 	}
-}
-
-export function* endedIn(from: number, to: number): Op<Set<number>> {
-	return new Set(yield* ask({ read: "ended_in", from, to }));
 }
 
 export function* resultOf({ nodes, byName, full }: PreparedManifest, skipped: ApplyResult["skipped"]): Generator<void, ApplyResult, void> {
@@ -235,9 +291,8 @@ const aliasOf = (name: string, nodes: readonly ManifestNode[]): number =>
 
 export const fresh = ({ nodes }: PreparedManifest): ManifestNode[] => nodes.filter((node) => !node.skip && !node.updates);
 
-/** Numbers the new jobs in the manifest's order, which is also the dispatch order of equal jobs. */
-export function number(tx: Tx, nodes: readonly ManifestNode[]): { from: number; to: number } {
-	const from = tx.nextIds(nodes.length);
+/** Numbers the new jobs from `from` on, in the manifest's order, which is also the dispatch order of equal jobs. */
+export function number(nodes: readonly ManifestNode[], from: number): { from: number; to: number } {
 	const slots: ManifestNode[] = [];
 	for (const node of nodes) slots[node.index] = node;
 	let next = from;

@@ -6,6 +6,7 @@ import { SluiceError } from "../../core/errors.ts";
 import { isTerminal, isWaiting } from "../../core/job.ts";
 import { type ReapplyOptions, reapply } from "../../core/reapply.ts";
 import type { Tx } from "../transaction/tx.ts";
+import type { ManifestUpdate } from "./plain.ts";
 import type { ManifestNode, PreparedManifest } from "./prepare.ts";
 
 /** Looks up the jobs that have these nodes' names. */
@@ -74,11 +75,14 @@ function standIn(nodes: readonly ManifestNode[]): void {
 const LISTED = 1000;
 
 /** Open jobs of the manifest's batch that the manifest does not name. */
-export function* notNamed(tx: Tx, { batch, byName, nodes }: PreparedManifest): Op<NonNullable<ApplyResult["not_named"]>> {
+export function* notNamed(
+	tx: Tx,
+	{ batch, names, jobs }: Pick<ManifestUpdate, "batch" | "names" | "jobs">,
+): Op<NonNullable<ApplyResult["not_named"]>> {
 	if (batch === undefined) return [];
-	const own = new Set(nodes.map(({ job }) => job));
+	const [own, named] = [new Set(jobs), new Set(names)];
 	const open = yield* ask({ read: "active", filter: { batch }, after: 0, limit: LISTED });
 	return open
-		.filter(({ id, name }) => !own.has(id) && !tx.isComing(id) && (name === undefined || !byName.has(name)))
+		.filter(({ id, name }) => !own.has(id) && !tx.isComing(id) && (name === undefined || !named.has(name)))
 		.map(({ id, name }) => ({ name: name ?? null, job: id }));
 }

@@ -8,31 +8,26 @@ import { SluiceError } from "../../core/errors.ts";
 import { isProbed, nameOfArtifact } from "../../core/fact.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
 import { deferItems } from "../limits/backlog.ts";
-import { limitFor } from "../operations/add.ts";
+import type { Core } from "../operations/core.ts";
 import { jobNamed, numberNames, numberNeeds } from "../operations/names.ts";
-import { learn, type ProbedFacts } from "../operations/observe.ts";
-import type { Engine, Task } from "../transaction/group-commit.ts";
 import type { Tx } from "../transaction/tx.ts";
+import type { LookFor, Probed } from "../waiting/fact-probes.ts";
 import * as applying from "./apply.ts";
-import { decideNames, foreseeNames, lookUpNames, notNamed } from "./known.ts";
-import { outsideNames, type PreparedManifest, prepare, putNumbers } from "./prepare.ts";
-import * as stages from "./stages.ts";
-import { updateJobs } from "./update.ts";
+import { decideNames, foreseeNames, lookUpNames } from "./known.ts";
+import { manifestUpdate, numberedNode, plainManifest } from "./plain.ts";
+import { type ManifestNode, outsideNames, type PreparedManifest, prepare, putNumbers } from "./prepare.ts";
 
 export type ApplyParts = {
-	engine: Engine;
+	core: Core;
 	clock: Clock;
 	host: Host;
 	config: () => Config;
-	lookFor: <T>(keys: string[], then: (seen: ProbedFacts) => Promise<T>) => Promise<T>;
+	lookFor: LookFor;
 	/** Known agent names; absent = any. */
 	agents?: (() => readonly string[]) | undefined;
 	/** A manifest of at most this many jobs is one transaction; also the most jobs in one piece of a stage. */
 	piece: number;
 };
-
-/** The queue's hard limit applies only to items of a source, never to a manifest that a caller wrote. */
-const isLimited = ({ items }: ApplyOptions, config: Config): boolean => items !== undefined && limitFor(items, config).limit !== "none";
 
 /** The size of a piece is chosen so that its transaction takes about this long on any machine, and other calls wait no longer than that. */
 const PIECE_MS = 7;
@@ -44,7 +39,7 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: ApplyOpt
 	return lookFor(await inTurns(probedKeys(prepared, await numbersOf(parts, prepared)), host), async (seen) => {
 		if (act.check === true) {
 			putNumbers(prepared, await numbersOf(parts, prepared));
-			await lookUp(parts, prepared, act);
+			await lookUp(parts, prepared);
 			const refusal = foreseeNames(prepared, act);
 			const skipped = await screened(parts, prepared, seen, act);
 			return { jobs: [], names: {}, skipped, ...(prepared.full ? { deferred: prepared.full } : {}), ...(refusal ? { refusal } : {}) };
@@ -58,14 +53,14 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: ApplyOpt
 
 /** If a manifest has errors, the names in it that no job has are reported together with them; that needs a read of the store. */
 async function prepareOrTellAll(parts: ApplyParts, manifest: Manifest, act: ApplyOptions): Promise<PreparedManifest> {
-	const { engine, config, host } = parts;
+	const { core, config, host } = parts;
 	const options = prepareOptions(parts, act);
 	const asked = new Set<string>();
 	try {
 		return await inTurns(prepare(manifest, config(), { ...options, names: { asked } }), host);
 	} catch (error) {
 		if (!(error instanceof SluiceError) || asked.size === 0) throw error;
-		const known = await engine.look((tx) => knownNames(tx, asked));
+		const known = await core.look((tx) => knownNames(tx, asked));
 		return inTurns(prepare(manifest, config(), { ...options, names: { asked, known } }), host);
 	}
 }
@@ -77,10 +72,10 @@ function* knownNames(tx: Tx, names: ReadonlySet<string>): Op<Set<string>> {
 }
 
 /** The manifest as it was checked first. */
-type Given = { manifest: Manifest; prepared: PreparedManifest; seen: ProbedFacts };
+type Given = { manifest: Manifest; prepared: PreparedManifest; seen: Probed };
 
-const prepareOptions = ({ clock, agents }: ApplyParts, { force, env, items, within }: ApplyOptions, now = clock.now()) => ({
-	now,
+const prepareOptions = ({ clock, agents }: ApplyParts, { force, env, items, within }: ApplyOptions) => ({
+	now: clock.now(),
 	force: force === true,
 	env,
 	agents: agents?.(),
@@ -88,108 +83,95 @@ const prepareOptions = ({ clock, agents }: ApplyParts, { force, env, items, with
 	within,
 });
 
-async function numbersOf({ engine }: ApplyParts, prepared: PreparedManifest): Promise<ReadonlyMap<string, number>> {
+async function numbersOf({ core }: ApplyParts, prepared: PreparedManifest): Promise<ReadonlyMap<string, number>> {
 	const names = outsideNames(prepared);
-	return names.length === 0 ? new Map() : engine.look((tx) => numberNames(tx, names));
+	return names.length === 0 ? new Map() : core.look((tx) => numberNames(tx, names));
 }
 
 async function applyWhole(parts: ApplyParts, { manifest, prepared: drafts, seen }: Given, act: ApplyOptions): Promise<ApplyResult> {
-	const { engine, config } = parts;
-	let prepared = drafts;
+	const { core, config } = parts;
+	const { force, update, again, items } = act;
 	let first = true;
-	return engine.run(
-		function* (tx) {
+	return core.call(
+		"apply",
+		() => {
 			// Another operation of the group failed and this one runs again: the drafts were changed, so make them anew.
-			if (!first) prepared = runToEnd(prepare(manifest, config(), prepareOptions(parts, act, tx.now)));
+			const prepared = first ? drafts : applying.runToEnd(prepare(manifest, config(), prepareOptions(parts, act)));
 			first = false;
-			yield* learn(tx, seen);
-			putNumbers(prepared, yield* numberNames(tx, outsideNames(prepared)));
-			yield* lookUpNames(tx, prepared.nodes);
-			decideNames(prepared, act);
-			const skipped = yield* applying.screen(tx, prepared, act.force === true);
-			if (isLimited(act, tx.config)) skipped.push(...deferItems(tx, prepared));
-			const nodes = applying.fresh(prepared);
-			if (nodes.length > 0) {
-				const range = applying.number(tx, nodes);
-				yield* applying.insertNodes(tx, nodes, new Set());
-				tx.event("applied", null, range);
-			}
-			const updates = yield* updated(tx, prepared, act);
-			return { ...runToEnd(applying.resultOf(prepared, skipped)), ...updates };
+			return { manifest: plainManifest(prepared), seen: seen(), force, update, again, items };
 		},
-		{ by: act.by },
+		act,
 	);
 }
 
-/** Changes what `update` may change; also reports the open jobs of the batch that the manifest does not name. */
-function* updated(tx: Tx, prepared: PreparedManifest, { update }: ApplyOptions): Op<Pick<ApplyResult, "updated" | "not_named">> {
-	if (!update) return {};
-	return { updated: yield* updateJobs(tx, prepared), not_named: yield* notNamed(tx, prepared) };
-}
-
-const lookUp = (parts: ApplyParts, prepared: PreparedManifest, { by }: ApplyOptions): Promise<void> =>
-	inPieces(parts, prepared.nodes, (nodes) => parts.engine.run((tx) => lookUpNames(tx, nodes), { by }));
+const lookUp = (parts: ApplyParts, prepared: PreparedManifest): Promise<void> =>
+	inPieces(parts, prepared.nodes, (nodes) => parts.core.look((tx) => lookUpNames(tx, nodes)));
 
 /** Screens the manifest without changes, a piece a transaction: a manifest that is refused has changed nothing. */
-async function screened(
-	parts: ApplyParts,
-	prepared: PreparedManifest,
-	seen: ProbedFacts,
-	act: ApplyOptions,
-): Promise<ApplyResult["skipped"]> {
+async function screened(parts: ApplyParts, prepared: PreparedManifest, seen: Probed, act: ApplyOptions): Promise<ApplyResult["skipped"]> {
 	const skipped: ApplyResult["skipped"] = [];
-	const look = <T>(task: Task<T>) => parts.engine.run(task, { by: act.by });
 	await inPieces(parts, prepared.nodes, async (nodes) => {
 		const piece = { ...prepared, nodes };
-		const screen: Task<ApplyResult["skipped"]> = function* (tx) {
-			const found = yield* applying.screen(tx, piece, act.force === true, { seen: seen.facts });
-			return isLimited(act, tx.config) ? [...found, ...deferItems(tx, prepared, nodes)] : found;
-		};
-		skipped.push(...(await look(screen)));
+		const screenAgain = applying.beforeScreening(prepared, nodes);
+		let first = true;
+		const found = await parts.core.look(function* (tx) {
+			// A store that could not answer the first attempt makes another one: what the first one noted in the nodes is discarded.
+			if (!first) screenAgain();
+			first = false;
+			const found = yield* applying.screen(tx, piece, act.force === true, { seen: seen().facts });
+			return applying.isLimited(act, tx.config) ? [...found, ...deferItems(tx, prepared, nodes)] : found;
+		});
+		skipped.push(...found);
 	});
 	return skipped;
 }
 
 async function applyStaged(parts: ApplyParts, { manifest, prepared: drafts, seen }: Given, act: ApplyOptions): Promise<ApplyResult> {
-	const { engine, host, config } = parts;
-	const run = <T>(task: Task<T>) => engine.run(task, { by: act.by });
+	const { core, host, config } = parts;
 	let prepared = drafts;
 	const look = async () => {
 		putNumbers(prepared, await numbersOf(parts, prepared));
-		await lookUp(parts, prepared, act);
+		await lookUp(parts, prepared);
 		decideNames(prepared, act);
 		return screened(parts, prepared, seen, act);
 	};
 	let skipped = await look();
 	// A refused manifest must leave nothing behind, so facts are stored only after the first screening. They may end jobs that were in its way: then screen
 	// again.
-	if (Object.keys(seen.facts).length > 0 && (await run((tx) => learn(tx, seen)))) {
+	if (Object.keys(seen().facts).length > 0 && (await core.call("learnFacts", seen, act))) {
 		prepared = await inTurns(prepare(manifest, config(), prepareOptions(parts, act)), host);
 		skipped = await look();
 	}
 	const nodes = applying.fresh(prepared);
-	if (nodes.length === 0) {
-		const updates = act.update ? await run((tx) => updated(tx, prepared, act)) : {};
-		return { ...(await inTurns(applying.resultOf(prepared, skipped), host)), ...updates };
-	}
-	const stage = await engine.runPlain((tx) => stages.openStage(tx, nodes), { by: act.by });
-	let updates: Pick<ApplyResult, "updated" | "not_named"> = {};
+	const updates = nodes.length > 0 ? await addStaged(parts, prepared, nodes, act) : await updateAlone(parts, prepared, act);
+	applying.noteUpdates(prepared, updates);
+	return { ...(await inTurns(applying.resultOf(prepared, skipped), host)), ...updates };
+}
+
+type Updates = Pick<ApplyResult, "updated" | "not_named">;
+
+const updateAlone = async ({ core }: ApplyParts, prepared: PreparedManifest, act: ApplyOptions): Promise<Updates> =>
+	act.update ? core.call("updateJobs", manifestUpdate(prepared), act) : {};
+
+/** Adds the nodes as a stage, in pieces. */
+async function addStaged(
+	parts: ApplyParts,
+	prepared: PreparedManifest,
+	nodes: readonly ManifestNode[],
+	act: ApplyOptions,
+): Promise<Updates> {
+	const { core } = parts;
+	const batches = [...new Set(nodes.flatMap(({ draft }) => draft.job.batch ?? []))];
+	const stage = await core.call("openStage", { jobs: nodes.length, batches }, act);
 	try {
-		await inPieces(parts, nodes, (piece) =>
-			run(function* (tx) {
-				stages.keepStage(tx, stage.stage);
-				yield* applying.insertNodes(tx, piece, yield* applying.endedIn(stage.from, stage.to), stage);
-			}),
-		);
-		updates = await run(function* (tx) {
-			yield* stages.closeStage(tx, stage.stage, stage, nodes);
-			return yield* updated(tx, prepared, act);
-		});
+		applying.number(nodes, stage.from);
+		await inPieces(parts, nodes, (piece) => core.call("insertPiece", { ...stage, nodes: piece.map(numberedNode) }, act));
+		const twins = nodes.flatMap(({ twin }) => twin ?? []);
+		return await core.call("closeStage", { ...stage, twins, update: act.update ? manifestUpdate(prepared) : null }, act);
 	} catch (error) {
-		await engine.runPlain((tx) => stages.dropStage(tx, stage.stage), { by: act.by }).catch(() => {});
+		await core.call("dropStage", { stage: stage.stage }, act).catch(() => {});
 		throw error;
 	}
-	return { ...(await inTurns(applying.resultOf(prepared, skipped), host)), ...updates };
 }
 
 /** Runs the pieces in order; the time that a piece takes decides the size of the next one. */
@@ -222,11 +204,5 @@ async function inTurns<T>(steps: Generator<void, T, void>, host: Host): Promise<
 		await host.turn();
 		step = steps.next();
 	}
-	return step.value;
-}
-
-function runToEnd<T>(steps: Generator<void, T, void>): T {
-	let step = steps.next();
-	while (!step.done) step = steps.next();
 	return step.value;
 }

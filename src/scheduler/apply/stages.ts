@@ -1,6 +1,7 @@
 // The stages of an apply that goes in by pieces: opened before the first piece, closed when all pieces are in, dropped when the apply was cut off. The head
 // of apply.ts says what each step leaves in the store.
 
+import type { ApplyResult } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import { bucketKey } from "../../core/bucket.ts";
 import { SluiceError } from "../../core/errors.ts";
@@ -8,21 +9,25 @@ import { countStaged } from "../limits/backlog.ts";
 import { replaceTwin } from "../operations/add.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { continueLater, progressOf } from "../waiting/continuation.ts";
-import { number } from "./apply.ts";
-import type { ManifestNode } from "./prepare.ts";
+import type { ManifestUpdate } from "./plain.ts";
+import { updateJobs } from "./update.ts";
 
 const STAGE_STALE_MS = 60_000;
 
-export function openStage(tx: Tx, nodes: readonly ManifestNode[]): { stage: number; from: number; to: number } {
-	const { from, to } = number(tx, nodes);
-	const batches = [...new Set(nodes.flatMap(({ draft }) => draft.job.batch ?? []))];
+/** `jobs`: how many jobs the stage will have. */
+export function openStage(tx: Tx, { jobs, batches }: { jobs: number; batches: string[] }): { stage: number; from: number; to: number } {
+	const from = tx.nextIds(jobs);
+	const to = from + jobs - 1;
 	tx.put("stage", String(from), { from, to, at: tx.now, ...(batches.length > 0 ? { batches } : {}) });
 	return { stage: from, from, to };
 }
 
-/** Makes all jobs of the apply visible at once. */
-export function* closeStage(tx: Tx, stage: number, range: { from: number; to: number }, nodes: readonly ManifestNode[]): Op<void> {
-	for (const node of nodes) if (node.twin !== undefined) yield* replaceTwin(tx, node.twin);
+/** `twins`: jobs that those of the stage replace. */
+export type StageEnd = { stage: number; from: number; to: number; twins: number[]; update: ManifestUpdate | null };
+
+/** Makes all jobs of the apply visible at once, and changes the jobs that it updates. */
+export function* closeStage(tx: Tx, { stage, from, to, twins, update }: StageEnd): Op<Pick<ApplyResult, "updated" | "not_named">> {
+	for (const twin of twins) yield* replaceTwin(tx, twin);
 	for (const batch of tx.memory.recall("stage", String(stage))?.batches ?? []) tx.work.close(batch);
 	for (const bucket of [...tx.memory.buckets.values()]) {
 		if (bucket.stage !== stage) continue;
@@ -33,8 +38,9 @@ export function* closeStage(tx: Tx, stage: number, range: { from: number; to: nu
 	}
 	tx.put("stage", String(stage), null);
 	countStaged(tx, stage);
-	tx.event("applied", null, { from: range.from, to: range.to });
+	tx.event("applied", null, { from, to });
 	tx.stirred = true;
+	return update ? yield* updateJobs(tx, update) : {};
 }
 
 /** Renews the stage. Throws if another process has meanwhile taken this apply for dead. */

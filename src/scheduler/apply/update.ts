@@ -1,5 +1,6 @@
 // `apply --update`: a waiting job becomes what its manifest says now. It keeps its number, its history, its attempts and its dependents.
 
+import type { ApplyResult } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey } from "../../core/fact.ts";
@@ -13,8 +14,8 @@ import { wakeByFact } from "../waiting/continuation.ts";
 import { recount } from "../waiting/gate-facts.ts";
 import { giveUpReservations } from "../waiting/lock-records.ts";
 import { countBatch, reevaluate, unplace } from "../waiting/park.ts";
-import { numberMates, targetOf } from "./apply.ts";
-import type { ManifestNode, PreparedManifest } from "./prepare.ts";
+import { notNamed } from "./known.ts";
+import type { ManifestUpdate, NumberedNode } from "./plain.ts";
 
 /** Fields of the input that `change` treats apart, or that `refuseIdentity` protects. */
 const APART = ["name", "item", "owner", "runnable_at"] as const satisfies readonly (JobKey & keyof Job)[];
@@ -23,22 +24,26 @@ const TAKEN: readonly string[] = [...INPUT_KEYS.filter((key) => !isOneOf(key, AP
 
 const PLACED = [...WAIT_FIELDS, "ready_at", "timely"] as const;
 
-/** Changes the jobs that still wait. A job that has started or ended meanwhile is left as it is, and its node is skipped with that reason. */
-export function* updateJobs(tx: Tx, prepared: PreparedManifest): Op<{ name: string; job: number }[]> {
-	const nodes = prepared.nodes.filter((node) => node.updates);
+/** Changes the jobs that still wait; also reports the open jobs of the batch that the manifest does not name. */
+export function* updateJobs(tx: Tx, update: ManifestUpdate): Op<Required<Pick<ApplyResult, "updated" | "not_named">>> {
+	return { updated: yield* changeWaiting(tx, update), not_named: yield* notNamed(tx, update) };
+}
+
+/** A job that has started or ended meanwhile is left as it is. */
+function* changeWaiting(tx: Tx, { nodes, edges }: ManifestUpdate): Op<{ name: string; job: number }[]> {
 	if (nodes.length === 0) return [];
 	yield* tx.load(nodes.map(({ job }) => job));
-	const waiting: ManifestNode[] = [];
+	const waiting: NumberedNode[] = [];
+	const left = new Map(edges);
 	for (const node of nodes) {
 		const job = tx.peek(node.job);
-		if (!job || isTerminal(job.status)) node.skip = "ended";
-		else if (job.status === "running") node.skip = "running";
+		if (!job || isTerminal(job.status) || job.status === "running") left.delete(node.job);
 		else {
 			refuseIdentity(node, job);
 			waiting.push(node);
 		}
 	}
-	yield* refuseCircle(prepared, waiting);
+	yield* refuseCircle(left, waiting);
 	// All jobs are changed before the first is decided: one may produce what another needs.
 	const changed: Job[] = [];
 	for (const node of waiting) changed.push(yield* change(tx, node));
@@ -48,7 +53,7 @@ export function* updateJobs(tx: Tx, prepared: PreparedManifest): Op<{ name: stri
 }
 
 /** Refuses to change a job's item or parent. */
-function refuseIdentity({ draft, field }: ManifestNode, job: Job): void {
+function refuseIdentity({ draft, field }: NumberedNode, job: Job): void {
 	const parent = job.path?.[job.path.length - 1];
 	const key = draft.job.item !== job.item ? "item" : draft.parent !== parent ? "parent" : undefined;
 	if (key === undefined) return;
@@ -58,11 +63,11 @@ function refuseIdentity({ draft, field }: ManifestNode, job: Job): void {
 	});
 }
 
-function* change(tx: Tx, node: ManifestNode): Op<Job> {
+function* change(tx: Tx, node: NumberedNode): Op<Job> {
 	const { draft } = node;
 	const job = tx.peek(node.job) as Job;
 	const now = { ...draft.job };
-	numberMates(now, node);
+	if (node.needs) now.needs = node.needs;
 	unplace(tx, job);
 	giveUpReservations(tx, job);
 	for (const key of factKeys(job)) tx.changes.unlinks.push({ key, role: "needs", job: job.id });
@@ -115,11 +120,8 @@ function* changeBatch(tx: Tx, from: string | undefined, to: string | undefined):
 }
 
 /** Replaces the job's edges, including the gate on its parent. */
-function* changeEdges(tx: Tx, job: Job, node: ManifestNode): Op<void> {
-	const edges = node.after.map((edge) => {
-		const target = targetOf(edge);
-		return { job: typeof target === "number" ? target : target.job, policy: edge.policy };
-	});
+function* changeEdges(tx: Tx, job: Job, node: NumberedNode): Op<void> {
+	const edges = node.after.map(({ job: pred, policy }) => ({ job: pred, policy }));
 	const parent = job.path?.[job.path.length - 1];
 	if (parent !== undefined && node.draft.parent_gate && !edges.some((edge) => edge.job === parent))
 		edges.push({ job: parent, policy: "success" });
@@ -131,16 +133,12 @@ function* changeEdges(tx: Tx, job: Job, node: ManifestNode): Op<void> {
 const MOST = 100_000;
 
 /** Refuses a circle of jobs that would wait for each other. It may lead through jobs outside the manifest. */
-function* refuseCircle({ nodes }: PreparedManifest, updated: readonly ManifestNode[]): Op<void> {
-	const byJob = new Map(nodes.filter((node) => !node.skip).map((node) => [node.job, node]));
+function* refuseCircle(edges: ReadonlyMap<number, readonly number[]>, updated: readonly NumberedNode[]): Op<void> {
 	const state = new Map<number, "open" | "done">();
 	function* before(id: number): Op<number[]> {
-		const node = byJob.get(id);
-		if (!node) return (yield* ask({ read: "preds_of", jobs: [id] })).map(({ pred }) => pred);
-		return node.after.map((edge) => {
-			const target = targetOf(edge);
-			return typeof target === "number" ? target : target.job;
-		});
+		const given = edges.get(id);
+		if (given) return [...given];
+		return (yield* ask({ read: "preds_of", jobs: [id] })).map(({ pred }) => pred);
 	}
 	for (const root of updated) {
 		if (state.has(root.job)) continue;

@@ -6,9 +6,10 @@
 
 import type { Imported, KernelDump } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
-import { SluiceError } from "../../core/errors.ts";
+import { nth, SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import type { Job } from "../../core/job.ts";
+import { JsonText } from "../../core/text/json-text.ts";
 import { isOneOf } from "../../core/text/one-of.ts";
 import { freshLedger, putLedger } from "../limits/budgets.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -17,10 +18,14 @@ import { AGENT_STATES } from "./agents.ts";
 import { type KernelAgentRecord, lastPid, subjectOf, toMs } from "./input.ts";
 import { draftEntry, EXITS, STATES } from "./queue.ts";
 
-export type Numbers = "keep" | "new";
+type Numbers = "keep" | "new";
+/** `payloads`: the exact text of payloads that a JavaScript value cannot represent, by the index of their entry. */
+export type Importing = { dump: KernelDump; numbers: Numbers; payloads: [index: number, text: string][] };
 type Entry = KernelDump["entries"][number];
 
-export function* importKernel(tx: Tx, dump: KernelDump, numbers: Numbers): Op<Imported> {
+export function* importKernel(tx: Tx, { dump: given, numbers, payloads }: Importing): Op<Imported> {
+	const dump = { ...given, entries: [...given.entries] };
+	for (const [index, text] of payloads) dump.entries[index] = { ...nth(dump.entries, index), payload: new JsonText(text) };
 	const notes: string[] = [];
 	const pids = yield* importAgents(tx, dump, numbers, notes);
 	for (const ledger of dump.ledgers) yield* importLedger(tx, ledger, pidIn(pids, ledger.pid, `ledger ${ledger.dim}`), notes);

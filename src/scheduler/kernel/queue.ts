@@ -6,6 +6,7 @@ import { nth } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { readPayload } from "../../core/input/payload.ts";
 import { isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
+import { JsonText } from "../../core/text/json-text.ts";
 import { isOneOf } from "../../core/text/one-of.ts";
 import { claim } from "../operations/claim.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -51,13 +52,21 @@ export function draftEntry(params: EnqueueParams, now: number): { job: Job; spec
 	return { job, spec: { version: 1, enqueued_at: now, ...read, runnable_at, deadline } };
 }
 
+/** `payload_json`: the exact text of the payload, if a JavaScript value cannot represent it. */
+type Enqueueing<P extends EnqueueParams = EnqueueParams> = { params: P; payload_json?: string };
+
+/** The parameters as the caller gave them. */
+const givenParams = <P extends EnqueueParams>({ params, payload_json }: Enqueueing<P>): P =>
+	payload_json === undefined ? params : { ...params, payload: new JsonText(payload_json) };
+
 /** Refuses an entry for a dead agent: it is never resumed, so the entry would wait for ever. */
 function* livingAgent(tx: Tx, pid: number): Op<void> {
 	const { state } = yield* agentOf(tx, pid);
 	if (state === "DEAD") throw new KernelError("kernel_sched_invalid_payload", "forbidden", `agent ${pid} is DEAD`, "pid");
 }
 
-export function* enqueue(tx: Tx, params: EnqueueParams): Op<{ sched_id: number }> {
+export function* enqueue(tx: Tx, given: Enqueueing): Op<{ sched_id: number }> {
+	const params = givenParams(given);
 	const { job, spec } = draftEntry(params, tx.now);
 	yield* livingAgent(tx, params.pid);
 	job.id = tx.nextId("job");
@@ -68,7 +77,8 @@ export function* enqueue(tx: Tx, params: EnqueueParams): Op<{ sched_id: number }
 	return { sched_id: job.id };
 }
 
-export function* enqueueUnique(tx: Tx, params: Params<"enqueueUnique">): Answer<"enqueueUnique"> {
+export function* enqueueUnique(tx: Tx, given: Enqueueing<Params<"enqueueUnique">>): Answer<"enqueueUnique"> {
+	const params = givenParams(given);
 	const by = checked(() =>
 		check
 			.list(params.dedupe_by ?? ["pid", "trigger"], "dedupe_by", 3)
@@ -86,7 +96,7 @@ export function* enqueueUnique(tx: Tx, params: Params<"enqueueUnique">): Answer<
 		if (some.length < 500) break;
 		after = nth(some, -1).id;
 	}
-	return { ...(yield* enqueue(tx, params)), created: true };
+	return { ...(yield* enqueue(tx, given)), created: true };
 }
 
 export function* kernelClaim(tx: Tx, params: Params<"claim">): Answer<"claim"> {

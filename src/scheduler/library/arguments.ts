@@ -140,6 +140,8 @@ export const ARGUMENTS = {
 	arm: [word("trigger"), at("mark", (value, field) => check.text(value, field, { max: 100_000 }))],
 	disarm: [word("trigger")],
 	claim: [document("claim", CLAIM)],
+	claimStanding: [document("claim", CLAIM)],
+	retire: [word("worker")],
 	runCycle: [document("claim", CLAIM)],
 	complete: [document("ending", HOST_RUN_END)],
 	fire: [

@@ -1,49 +1,30 @@
 // The library's methods that start work (claims, cycles by hand, the plan of a cycle), and those that hold it back: pauses and breakers.
 
 import type { ClaimOptions, Scheduler } from "../../contracts/scheduler.ts";
-import { closeBreaker } from "../limits/breakers.ts";
-import { openCycle } from "../limits/cycle.ts";
-import { beforeClaim, type Claimer, claim, handOut } from "../operations/claim.ts";
-import * as control from "../operations/control.ts";
-import type { Task } from "../transaction/group-commit.ts";
-import type { Tx } from "../transaction/tx.ts";
-import { reportPass } from "../views/plan-report.ts";
+import { scopeKey } from "../operations/control.ts";
+import type { Life } from "../operations/hosts.ts";
 import { claimerOf } from "./input.ts";
 import type { LibraryParts } from "./parts.ts";
 
-/** `mayClaim`: throws when this host has lost its name. */
-export function claimMethods({ engine, hostName }: LibraryParts, mayClaim: (tx: Tx) => void) {
-	function claiming<T>(request: ClaimOptions, task: (tx: Tx, claimer: Claimer) => ReturnType<Task<T>>): Promise<T> {
+/** `lifeOf`: the life of a host, if it is this process's own. */
+export function claimMethods({ core }: LibraryParts, lifeOf: (host: string | undefined) => Life) {
+	/** The life is that of the moment when the claim is carried out: a heartbeat may have begun another one since the call. */
+	const claiming = (request: ClaimOptions) => {
 		const claimer = claimerOf(request);
-		return engine.run(
-			(tx) => {
-				if (claimer.host === hostName) mayClaim(tx);
-				return task(tx, claimer);
-			},
-			{ phase: "claim", ahead: (tx, leaving) => beforeClaim(tx, claimer, leaving) },
-		);
-	}
+		return () => ({ ...claimer, life: lifeOf(claimer.host) });
+	};
 	return {
-		claim: async (request) => claiming(request, claim),
-		runCycle: async (request) =>
-			claiming(request, function* (tx, claimer) {
-				openCycle(tx, "run");
-				const { jobs, report } = yield* reportPass(tx, { ...claimer, by_hand: true });
-				const claimed = yield* handOut(tx, jobs);
-				return { claimed, report: { ...report, dispatch: claimed.map(({ job }) => job.id) } };
-			}),
-		plan: async (request = {}) => {
-			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000, ...(request.kinds ? { kinds: request.kinds } : {}) });
-			return engine.dryRun(function* (tx) {
-				if (request.cycle === "now") openCycle(tx, "run");
-				return (yield* reportPass(tx, request.cycle === "now" ? { ...claimer, unspaced: true } : claimer)).report;
-			});
-		},
+		claim: async (request) => core.call("claim", claiming(request)),
+		claimStanding: async (request) => core.claimStanding?.(claiming(request)()) ?? core.call("claim", claiming(request)),
+		retire: async (worker) => core.retire?.(worker) ?? [],
+		runCycle: async (request) => core.call("runCycle", claiming(request)),
+		plan: async ({ max = 1000, kinds, cycle } = {}) =>
+			core.dryRun("planCycle", { ...claimerOf({ worker: "plan", max, ...(kinds ? { kinds } : {}) }), cycle: cycle ?? "next" }),
 	} satisfies Partial<Scheduler>;
 }
 
-export const holdMethods = ({ runPlain }: LibraryParts): Pick<Scheduler, "pause" | "resume" | "closeBreaker"> => ({
-	pause: async (scope = {}, act) => runPlain((tx) => control.pause(tx, control.scopeKey(scope), act?.reason ?? "", act?.until), act),
-	resume: async (scope = {}, act) => runPlain((tx) => control.resume(tx, control.scopeKey(scope)), act),
-	closeBreaker: async (of, act) => runPlain((tx) => closeBreaker(tx, "agent" in of ? `agent:${of.agent}` : `repo:${of.repo}`), act),
+export const holdMethods = ({ core }: LibraryParts): Pick<Scheduler, "pause" | "resume" | "closeBreaker"> => ({
+	pause: async (scope = {}, act) => core.call("pause", { scope: scopeKey(scope), reason: act?.reason ?? "", until: act?.until }, act),
+	resume: async (scope = {}, act) => core.call("resume", { scope: scopeKey(scope) }, act),
+	closeBreaker: async (of, act) => core.call("closeBreaker", { scope: "agent" in of ? `agent:${of.agent}` : `repo:${of.repo}` }, act),
 });

@@ -1,19 +1,14 @@
-// Implements the contract `Scheduler`: every method as a task for the engine, grouped by what it is about, and the loop behind them.
+// Implements the contract `Scheduler`: every method as operations and reads of a core, grouped by what it is about, and the loop behind them.
 
 import type { Clock, Host } from "../../contracts/host.ts";
 import type { OpenOptions, Scheduler } from "../../contracts/scheduler.ts";
 import type { Store } from "../../contracts/store.ts";
-import { presetConfig, readConfig } from "../../core/config.ts";
-import { isProbed } from "../../core/fact.ts";
 import * as check from "../../core/input/check.ts";
 import { PIECE } from "../apply/apply.ts";
 import { apply } from "../apply/run.ts";
 import { kernelMethods } from "../kernel/methods.ts";
-import { openCycle } from "../limits/cycle.ts";
-import { addJob } from "../operations/add.ts";
-import { always, mark, record } from "../operations/observe.ts";
+import { type Core, engineCore } from "../operations/core.ts";
 import { Engine } from "../transaction/group-commit.ts";
-import { storedRecords } from "../transaction/record-map.ts";
 import type { HighestIds } from "../transaction/restored.ts";
 import { createFactProber } from "../waiting/fact-probes.ts";
 import { accountMethods, ledgerMethods } from "./accounts.ts";
@@ -23,22 +18,42 @@ import { claimMethods, holdMethods } from "./claims.ts";
 import { createFleet } from "./hosts.ts";
 import { checkAct } from "./input.ts";
 import { cancelMethods, jobMethods } from "./jobs.ts";
-import { listenForOthers } from "./listening.ts";
 import { createLoop } from "./loop.ts";
-import { mergeMethods } from "./merges.ts";
 import { outputMethods } from "./outputs.ts";
 import type { LibraryParts } from "./parts.ts";
+import { pollForOthers } from "./polling.ts";
 import { createQuestions } from "./questions.ts";
 import { runMethods } from "./runs.ts";
-import { createSettings } from "./settings.ts";
+import { createSettings, type LibrarySettings } from "./settings.ts";
 import { viewMethods } from "./views.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
 
-export type SchedulerDeps = { store: Store; clock: Clock; host: Host; chance: () => number; seen?: HighestIds };
-type Options = Omit<OpenOptions, "path" | "url" | "clock" | "host" | "chance" | "fault">;
+/** `wrap`: puts something between the library and its core, for tests. */
+export type SchedulerDeps = {
+	store: Store;
+	clock: Clock;
+	host: Host;
+	chance: () => number;
+	seen?: HighestIds;
+	wrap?: ((core: Core) => Core) | undefined;
+};
+export type LibraryOptions = Omit<OpenOptions, "path" | "url" | "clock" | "host" | "chance" | "fault">;
+/** `settings`: those that the transactions of the core begin with (`settings.in`). `isStale`: as of `Store`. */
+type LibraryDeps = { core: Core; settings: LibrarySettings; clock: Clock; host: Host; isStale?: (() => boolean) | undefined };
 
-export async function createScheduler(options: Options, parts: SchedulerDeps): Promise<Scheduler> {
+/** A scheduler whose engine is in this process, on this store. */
+export async function createScheduler(
+	options: LibraryOptions,
+	{ wrap = (core) => core, store, ...parts }: SchedulerDeps,
+): Promise<Scheduler> {
+	const settings = createSettings(options);
+	const engine = new Engine({ ...parts, store, by: options.by ?? "library", config: settings.in });
+	return createLibrary(options, { ...parts, core: wrap(engineCore(engine)), settings, isStale: store.isStale?.bind(store) });
+}
+
+/** A scheduler on any core. */
+export async function createLibrary(options: LibraryOptions, parts: LibraryDeps): Promise<Scheduler> {
 	const library = await openLibrary(options, parts);
 	return withValidatedArguments(methodsOf(library, options));
 }
@@ -46,95 +61,75 @@ export async function createScheduler(options: Options, parts: SchedulerDeps): P
 /** The parts that methods share: opened, with this host joined and the loop running. */
 type Library = Awaited<ReturnType<typeof openLibrary>>;
 
-async function openLibrary(options: Options, parts: SchedulerDeps) {
-	const { store, clock, host } = parts;
-	const hostName = options.join?.name ?? "local";
-	const settings = createSettings(readConfig(options.config ?? {}, presetConfig(options.preset)), options.settings);
-	const engine = new Engine({ ...parts, by: options.by ?? "library", config: settings.in });
-	const fleet = createFleet({ engine, clock, store, name: hostName });
+async function openLibrary(options: LibraryOptions, { core, settings, clock, host, isStale }: LibraryDeps) {
+	const { name: hostName = "local", labels = [], repos = null, home } = options.join ?? {};
+	const fleet = createFleet({ core, clock, hostName });
 	const waker = createWaker();
-	const prober = createFactProber(host, engine);
-	const questions = createQuestions({ engine, clock, host, name: hostName });
+	const prober = createFactProber(host, core);
+	const questions = createQuestions({ core, clock, host, name: hostName });
 	const drive = options.drive ?? "auto";
-	const othersWrite = store.listen !== undefined;
-	const loop = createLoop({ engine, clock, host, log: options.log, config: settings.now, fleet, waker, prober, drive, othersWrite });
-	let written = 0;
-	engine.onCommit = (news) => {
-		written += news.events.length;
+	const loop = createLoop({ core, clock, host, log: options.log, config: settings.now, waker, prober, drive });
+	core.onCommit = (news) => {
 		prober.note(news);
 		if (news.asks.size > 0) questions.note(news.asks);
 		loop.note(news);
 	};
-	await engine.run(function* (tx) {
-		for (const [key, { asked }] of yield* storedRecords("fact")) if (isProbed(key)) prober.watch(key, asked ? "asked" : "known");
-		settings.found(tx, Object.keys(options.config ?? {}));
-		const { labels = [], repos = null, home } = options.join ?? {};
-		fleet.join(tx, { name: hostName, labels, repos, home });
-	});
+	const opened = await core.call("open", { host: { name: hostName, labels, repos, home }, shared: settings.shared() });
+	fleet.joined(opened.life);
+	for (const key of opened.watched) prober.watch(key, "known");
+	for (const key of opened.asked) prober.watch(key, "asked");
 	loop.hurry();
-	const stopListening = listenForOthers({
-		store,
-		host,
-		engine,
-		wake: waker.wake,
-		clock,
-		written: () => written,
-		everyMs: drive === "manual" ? undefined : options.poll_others_ms,
-	});
-	return { clock, host, hostName, settings, engine, fleet, waker, prober, questions, loop, stopListening };
+	const { poll_others_ms: everyMs } = options;
+	const isPolled = isStale !== undefined && everyMs !== undefined && drive !== "manual";
+	const stopPolling = isPolled ? pollForOthers({ isStale, host, core, wake: waker.wake, everyMs }) : () => {};
+	return { core, clock, host, hostName, settings, fleet, waker, prober, questions, loop, stopPolling };
 }
 
-function methodsOf({ settings, fleet, prober, questions, loop, stopListening, ...opened }: Library, options: Options) {
-	const { engine, clock, host, waker } = opened;
+function methodsOf({ settings, fleet, prober, questions, loop, stopPolling, ...opened }: Library, options: LibraryOptions) {
+	const { core, clock, host, waker } = opened;
 	const config = settings.now;
-	const parts: LibraryParts = {
-		...opened,
-		config,
-		run: (task, act, jobs = []) => engine.run(task, { by: act?.by, jobs }),
-		runPlain: (task, act) => engine.runPlain(task, { by: act?.by }),
-	};
+	const parts: LibraryParts = { ...opened, config };
 	const { lookFor } = prober;
 	const { agents, piece } = options;
-	const adding = createAdding({ engine, clock, config, lookFor, agents });
+	const adding = createAdding({ core, clock, config, lookFor, agents });
 	const changed = () => {
 		waker.wake();
 		loop.hurry();
 	};
 	let closed = false;
 	const scheduler: Scheduler = {
-		add: (input, act) => promised(() => adding(input, checkAct(act) ?? {}, addJob)),
+		add: (input, act) => promised(() => adding.add(input, checkAct(act) ?? {})),
 		apply: async (manifest, act) =>
-			apply({ engine, clock, host, config, lookFor, agents, piece: piece ?? PIECE }, manifest, checkAct(act) ?? {}),
+			apply({ core, clock, host, config, lookFor, agents, piece: piece ?? PIECE }, manifest, checkAct(act) ?? {}),
 		...triggerMethods(parts, adding),
-		...claimMethods(parts, (tx) => fleet.check(tx)),
+		...claimMethods(parts, fleet.lifeOf),
 		...holdMethods(parts),
 		...runMethods(parts),
 		...cancelMethods(parts, piece),
 		...jobMethods(parts, loop.tick),
-		...mergeMethods(parts),
 		...viewMethods(parts),
 		watch: loop.watch,
 		observe: async (facts) => {
-			await engine.run((tx) => record(tx, { facts, counts: always }));
+			await core.call("observe", { facts, stale: [] });
 		},
-		mark: async (artifact, act) => parts.run((tx) => mark(tx, artifact, act?.absent ? "absent" : "present"), act),
+		mark: async (artifact, act) => core.call("mark", { artifact, state: act?.absent ? "absent" : "present" }, act),
 		...accountMethods(parts),
 		...ledgerMethods(parts),
 		...settings.methods(parts, changed),
-		...fleet.methods(parts),
-		work: (lane, fn, more = {}) => startWorker({ engine, waker, host, config, clock }, check.label(lane, "lane"), fn, more),
+		...fleet.methods,
+		work: (lane, fn, more = {}) => startWorker({ core, waker, host, config, clock }, check.label(lane, "lane"), fn, more),
 		tick: async (how = {}) => {
-			if (how.cycle === "now") await engine.runPlain((tx) => openCycle(tx, "run"));
+			if (how.cycle === "now") await core.call("openCycle", {});
 			return loop.tick();
 		},
-		outputs: { ...outputMethods(engine), inquire: questions.inquire, answer: questions.answer },
-		kernel: kernelMethods(engine, config),
+		outputs: { ...outputMethods(core), inquire: questions.inquire, answer: questions.answer },
+		kernel: kernelMethods(core, config),
 		async close() {
 			if (closed) return;
 			closed = true;
-			stopListening();
+			stopPolling();
 			await loop.close();
-			await engine.close();
+			await core.close();
 		},
 	};
 	return scheduler;

@@ -7,11 +7,6 @@ import type { Reader } from "../../core/schema/field.ts";
 import { copy } from "../../core/text/copy.ts";
 import type { Claimer } from "../operations/claim.ts";
 
-export function restamp(job: { created_at: number; runnable_at: number }, now: number, defaulted: boolean): void {
-	job.created_at = now;
-	if (defaulted) job.runnable_at = now;
-}
-
 const KINDS: NonNullable<ClaimOptions["kinds"]> = ["command", "agent", "payload"];
 
 export const claimerOf = ({ worker, max = 1, lanes, kinds = KINDS, host }: ClaimOptions): Claimer => ({ worker, max, lanes, kinds, host });
@@ -48,6 +43,7 @@ const OPEN: Record<keyof OpenOptions, Reader<unknown>> = {
 		return value;
 	},
 	path: line,
+	lead: (value, field) => check.oneOf(value, ["prefer", "may", "never"], field),
 	by: check.word,
 	preset: (value, field) => check.oneOf(value, Object.keys(PRESETS), field),
 	drive: (value, field) => check.oneOf(value, ["auto", "manual"], field),

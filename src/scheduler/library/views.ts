@@ -4,6 +4,7 @@ import type { EventRow, Scheduler } from "../../contracts/scheduler.ts";
 import { ask } from "../../contracts/store.ts";
 import { resultsFor } from "../operations/verdicts.ts";
 import { mustFind } from "../transaction/find-job.ts";
+import { reading } from "../transaction/pending.ts";
 import { makeForecast } from "../views/forecast.ts";
 import { readGraph } from "../views/graph.ts";
 import * as look from "../views/jobs.ts";
@@ -14,45 +15,45 @@ import type { LibraryParts } from "./parts.ts";
 const EVENTS_READ = 100;
 
 export const viewMethods = (parts: LibraryParts) => {
-	const { engine, clock, host, config } = parts;
+	const { core, clock, host, config } = parts;
 	return {
 		show: async (at) =>
-			engine.look(
+			core.look(
 				function* (tx) {
 					return yield* look.viewJob(tx, yield* mustFind(tx, at));
 				},
 				{ jobs: [at] },
 			),
-		list: async (filter = {}) => engine.look((tx) => look.list(tx, filter)),
+		list: async (filter = {}) => core.look((tx) => look.list(tx, filter)),
 		why: async (at) =>
-			engine.look(
+			core.look(
 				function* (tx) {
 					return { ...(yield* look.why(tx, at)), results: yield* resultsFor(tx, at) };
 				},
 				{ jobs: [at] },
 			),
 		history: async (at) =>
-			engine.look(function* (tx) {
+			core.look(function* (tx) {
 				yield* mustFind(tx, at);
 				return yield* ask({ read: "history", job: at });
 			}),
-		graph: async (filter = {}) => readGraph((task) => engine.look(task), filter),
-		find: async (name) => engine.look((tx) => registers.find(tx, name)),
-		status: () => engine.look((tx) => look.status(tx)),
-		locks: () => engine.look((tx) => registers.locks(tx)),
-		batches: () => engine.look(() => registers.batches()),
-		artifacts: () => engine.look(() => registers.artifacts()),
-		forecast: (wanted = {}) => makeForecast({ engine, config, clock, host }, wanted),
+		graph: async (filter = {}) => readGraph(core, filter),
+		find: async (name) => core.look((tx) => registers.find(tx, name)),
+		status: () => core.look((tx) => look.status(tx)),
+		locks: () => core.look((tx) => registers.locks(tx)),
+		batches: () => core.look(() => registers.batches()),
+		artifacts: () => core.look(() => registers.artifacts()),
+		forecast: (wanted = {}) => makeForecast({ core, config, clock, host }, wanted),
 		events: (from = {}) => events(parts, from.since ?? 0),
-		lastEvent: () => engine.lookPlain((tx) => registers.lastEvent(tx)),
+		lastEvent: () => core.look(reading(registers.lastEvent)),
 	} satisfies Partial<Scheduler>;
 };
 
-async function* events({ engine, waker, config, host }: LibraryParts, since: number): AsyncGenerator<EventRow> {
+async function* events({ core, waker, config, host }: LibraryParts, since: number): AsyncGenerator<EventRow> {
 	let last = since;
 	while (!waker.closed) {
 		const heard = waker.next(config().poll_interval_ms, host);
-		const some = await engine.look(() => ask({ read: "events", since: last, limit: EVENTS_READ }));
+		const some = await core.look(() => ask({ read: "events", since: last, limit: EVENTS_READ }));
 		for (const event of some) {
 			last = event.seq;
 			yield event;

@@ -116,6 +116,34 @@ export function* chargeLedger(
 	return { ledger: ledgerOf(tx, subject, dim) as Ledger, ...news };
 }
 
+export type Grant = {
+	limit: number | null;
+	warn_at?: number;
+	window?: "hour" | "day" | null;
+	on_breach?: "finish" | "stop";
+	reserve?: number;
+};
+
+export function* grantBudget(tx: Tx, subject: string, dim: string, grant: Grant): Op<BudgetView> {
+	const before = ledgerOf(tx, subject, dim) ?? freshLedger(subject, dim);
+	yield* putLedger(tx, alignWindow(tx, { ...before, ...grant, used: viewBudget(tx, before).used }));
+	tx.event("granted", null, { subject, dim, limit: grant.limit });
+	tx.stirred = true;
+	return viewBudget(tx, ledgerOf(tx, subject, dim) ?? before);
+}
+
+export function* chargeBudget(
+	tx: Tx,
+	subject: string,
+	dim: string,
+	amount: number,
+): Op<BudgetView & { warned: boolean; first_breach: boolean }> {
+	if (!ledgerOf(tx, subject, dim)) yield* putLedger(tx, freshLedger(subject, dim));
+	const news = yield* chargeLedger(tx, subject, dim, amount);
+	const ledger = news?.ledger ?? freshLedger(subject, dim);
+	return { ...viewBudget(tx, ledger), warned: news?.warned ?? false, first_breach: news?.first_breach ?? false };
+}
+
 const UNUSED = { used: 0, limit: null, warn_at: 0.8, window: null, window_at: 0 } as const;
 export const freshLedger = (subject: string, dim: string): Ledger => ({ subject, dim, ...UNUSED });
 

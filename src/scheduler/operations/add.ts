@@ -27,8 +27,17 @@ import { runPendingWakeups } from "../waiting/wakeups.ts";
 import { jobNamed, namesIn, nearestName, numberNames, putNumbersInto, refuseTaken, takeName } from "./names.ts";
 import { learn, type ProbedFacts } from "./observe.ts";
 
-/** `limit` "none": a full queue does not defer the job. For jobs of triggers, which do not retry, and for items that the limit does not apply to. */
-export type AddOptions = { force: boolean; seen?: ProbedFacts | undefined; limit?: "none" };
+/** `seen`: facts that were probed for the job. `limit` "none": a full queue does not defer the job. For jobs of triggers, which do not retry, and for items that the limit does not apply to. */
+export type AddOptions = { force: boolean; seen?: ProbedFacts | undefined; limit?: "none" | undefined };
+
+/** A job that is to be added. Its draft is changed when it is added. `undelayed`: its input names no `runnable_at`. */
+export type NewJob = AddOptions & { draft: Draft; undelayed: boolean };
+
+/** The draft was made before the transaction began: its job was created now. */
+export function restamp({ draft: { job }, undelayed }: NewJob, now: number): void {
+	job.created_at = now;
+	if (undelayed) job.runnable_at = now;
+}
 
 /** Whether the queue's hard limit applies to jobs made of these items. */
 export const limitFor = (items: OfItems | undefined, { queue }: Config): { limit?: "none" } =>

@@ -15,10 +15,11 @@ import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { addTo } from "../../core/text/lists-by-key.ts";
 import { mustFind } from "../transaction/find-job.ts";
-import type { Engine } from "../transaction/group-commit.ts";
+import { reading } from "../transaction/pending.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { type Continuation, continuationKey, continueLater, dropContinuation } from "../waiting/continuation.ts";
-import { cancelMore, isOpenNote } from "./cancel.ts";
+import { cancelMore } from "./cancel.ts";
+import type { Core } from "./core.ts";
 
 /** Jobs that one transaction reads. */
 const sliceOf = (piece: number): number => 5 * piece;
@@ -31,34 +32,29 @@ const seen = ({ id, status, dependents, run }: Job): Seen => ({ id, status, depe
 type How = { reason: string; subtree: boolean; piece: number; by: string | undefined };
 
 /** This process starts no job from the call on; another host that shares the store starts none of these jobs from `begin` on. */
-export async function cancelMany(engine: Engine, ids: readonly number[], how: How): Promise<CancelReport> {
-	engine.cancelling++;
-	let held = true;
-	const letGo = () => {
-		if (held) engine.cancelling--;
-		held = false;
-	};
+export async function cancelMany(core: Core, ids: readonly number[], how: How): Promise<CancelReport> {
+	const letGo = core.holdClaims();
 	try {
-		return await inSlices(engine, ids, how, letGo);
+		return await inSlices(core, ids, how, letGo);
 	} catch (error) {
 		letGo();
 		// Wake workers for the jobs that could have started meanwhile.
-		await engine.runPlain(stir);
+		await core.call("stir", {});
 		throw error;
 	}
 }
 
-function stir(tx: Tx): void {
+export function stir(tx: Tx): void {
 	tx.stirred = true;
 }
 
 /** `begun`: called once the notes are stored and keep the jobs from starting. */
-async function inSlices(engine: Engine, ids: readonly number[], how: How, begun: () => void): Promise<CancelReport> {
+async function inSlices(core: Core, ids: readonly number[], how: How, begun: () => void): Promise<CancelReport> {
 	const roots: Seen[] = [];
 	const slice = sliceOf(how.piece);
-	const newest = await engine.lookPlain((tx) => tx.memory.meta("ids")?.job ?? 0);
-	for (const some of slices(ids, slice)) roots.push(...(await engine.look((tx) => mustFindAll(tx, some))));
-	const found = how.subtree ? await subtree(engine, roots, slice) : new Map(roots.map((one) => [one.id, one]));
+	const newest = await core.look(reading((tx) => tx.memory.meta("ids")?.job ?? 0));
+	for (const some of slices(ids, slice)) roots.push(...(await core.look((tx) => mustFindAll(tx, some))));
+	const found = how.subtree ? await subtree(core, roots, slice) : new Map(roots.map((one) => [one.id, one]));
 	const report: CancelReport = { cancelled: [], requested: [], ended: [], refused: [] };
 	const open: number[] = [];
 	for (const { id, status, runs } of found.values()) {
@@ -70,25 +66,25 @@ async function inSlices(engine: Engine, ids: readonly number[], how: How, begun:
 	}
 	if (open.length === 0) {
 		begun();
-		await engine.runPlain(stir);
+		await core.call("stir", {});
 		return report;
 	}
-	const below = how.subtree ? { found, newest } : null;
-	const { note, all } = await engine.run((tx) => begin(tx, open, below, how), how.by === undefined ? {} : { by: how.by });
+	const below = how.subtree ? { found: [...found.keys()], newest } : null;
+	const { note, all } = await core.call("beginCancel", { open, below, reason: how.reason, piece: how.piece }, how);
 	begun();
-	while (await engine.runPlain((tx) => isOpenNote(tx, note)));
+	while (await core.call("goOnWithCancel", { note }));
 	for (const some of slices(all.reverse(), slice))
-		for (const { id, became } of await engine.look((tx) => outcomes(tx, some))) report[found.get(id)?.runs ? "requested" : became].push(id);
+		for (const { id, became } of await core.look((tx) => outcomes(tx, some))) report[found.get(id)?.runs ? "requested" : became].push(id);
 	return report;
 }
 
 /** The numbers of all waiting jobs, read a slice a transaction. */
-export async function waitingJobs(engine: Engine, piece: number): Promise<number[]> {
+export async function waitingJobs(core: Core, piece: number): Promise<number[]> {
 	const all: number[] = [];
 	const slice = sliceOf(piece);
 	for (let after: number | null = 0; after !== null; ) {
 		const from: number = after;
-		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: slice }));
+		const page: Job[] = await core.look(() => ask({ read: "active", filter: {}, after: from, limit: slice }));
 		for (const { id, status, kind } of page) if (isWaiting(status) && queuePolicy(kind).isListed) all.push(id);
 		after = page.length < slice ? null : nth(page, -1).id;
 	}
@@ -107,13 +103,13 @@ function* mustFindAll(tx: Tx, ids: readonly number[]): Op<Seen[]> {
 }
 
 /** The jobs, their dependents and their descendants, transitively. */
-async function subtree(engine: Engine, roots: readonly Seen[], slice: number): Promise<Map<number, Seen>> {
-	const children = await childrenOf(engine, slice);
+async function subtree(core: Core, roots: readonly Seen[], slice: number): Promise<Map<number, Seen>> {
+	const children = await childrenOf(core, slice);
 	const found = new Map(roots.map((one) => [one.id, one]));
 	let open: Place[] = roots.map((one) => ({ of: one, child: 0, after: 0 }));
 	while (open.length > 0) {
 		const some = open.slice(0, slice);
-		const { added, left } = await engine.look((tx) => follow(tx, some, { children, found, slice }));
+		const { added, left } = await core.look((tx) => follow(tx, some, { children, found, slice }));
 		for (const one of added) found.set(one.id, one);
 		open = [...left, ...open.slice(slice)];
 		if (found.size > MAX_SUBTREE)
@@ -125,11 +121,11 @@ async function subtree(engine: Engine, roots: readonly Seen[], slice: number): P
 	return found;
 }
 
-async function childrenOf(engine: Engine, slice: number): Promise<Map<number, number[]>> {
+async function childrenOf(core: Core, slice: number): Promise<Map<number, number[]>> {
 	const children = new Map<number, number[]>();
 	for (let after: number | null = 0; after !== null; ) {
 		const from: number = after;
-		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: slice }));
+		const page: Job[] = await core.look(() => ask({ read: "active", filter: {}, after: from, limit: slice }));
 		for (const { id, path } of page) for (const ancestor of path ?? []) addTo(children, ancestor, id);
 		after = page.length < slice ? null : nth(page, -1).id;
 	}
@@ -171,12 +167,18 @@ function* follow(
 	return { added: [...added.values()], left: open.slice(at) };
 }
 
-type Below = { found: ReadonlyMap<number, Seen>; newest: number } | null;
+/** `below`: the jobs of the subtree, and the newest job when it began to be read; null if no subtree is cancelled. */
+export type CancelBeginning = {
+	open: number[];
+	below: { found: number[]; newest: number } | null;
+	reason: string;
+	piece: number;
+};
 
 /**
  * Stores all numbers in notes, newest job first: a dependent is thus cancelled itself before the end of its predecessor could block it. Ends the first piece.
  */
-function* begin(tx: Tx, open: readonly number[], below: Below, { reason, piece }: How): Op<{ note: string; all: number[] }> {
+export function* beginCancel(tx: Tx, { open, below, reason, piece }: CancelBeginning): Op<{ note: string; all: number[] }> {
 	const late = below === null ? [] : yield* addedSince(below, sliceOf(piece));
 	const noted = notedAtOnce(piece);
 	const all = [...open, ...late].sort((a, b) => b - a);
@@ -196,9 +198,10 @@ function* begin(tx: Tx, open: readonly number[], below: Below, { reason, piece }
 }
 
 /** Jobs that were added below the subtree while it was being read. */
-function* addedSince({ found, newest }: NonNullable<Below>, slice: number): Op<number[]> {
+function* addedSince(below: NonNullable<CancelBeginning["below"]>, slice: number): Op<number[]> {
+	const found = new Set(below.found);
 	const above = new Map<number, number[]>();
-	for (let after: number | null = newest; after !== null; ) {
+	for (let after: number | null = below.newest; after !== null; ) {
 		const page: Job[] = yield* ask({ read: "active", filter: {}, after, limit: slice });
 		for (const { id, path = [] } of page) if (!found.has(id)) above.set(id, [...path]);
 		if (page.length > 0)
@@ -209,7 +212,7 @@ function* addedSince({ found, newest }: NonNullable<Below>, slice: number): Op<n
 }
 
 /** The jobs of `above` that lead to one of `found`, directly or over each other. A manifest may declare a job before the one that it comes after, so the order of the numbers does not help. */
-function followersAmong(above: ReadonlyMap<number, readonly number[]>, found: ReadonlyMap<number, unknown>): number[] {
+function followersAmong(above: ReadonlyMap<number, readonly number[]>, found: ReadonlySet<number>): number[] {
 	const below = new Map<number, number[]>();
 	const open: number[] = [];
 	for (const [id, preds] of above)

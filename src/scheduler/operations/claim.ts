@@ -3,15 +3,14 @@
 import type { Claimed, ClaimOptions } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
-import { isDirect, laneOf } from "../../core/config.ts";
+import { isDirect } from "../../core/config.ts";
 import type { MoveMap } from "../../core/event.ts";
-import { capacity, chooseAccount, footprint, freeOn } from "../../core/gates/buckets/capacity.ts";
+import { chooseAccount, footprint, freeOn } from "../../core/gates/buckets/capacity.ts";
 import { quotaOf } from "../../core/gates/buckets/holds.ts";
 import { askPace } from "../../core/gates/buckets/pace.ts";
 import { decide, shut } from "../../core/gates/index.ts";
 import { drop, hasRun, type Job, type Run, WAIT_FIELDS } from "../../core/job.ts";
 import { holdKey, type LimitsView } from "../../core/limits-view.ts";
-import { priorityAt } from "../../core/order.ts";
 import { READY } from "../../core/parked.ts";
 import { overdueBy, type PlannedStart, plan, type ReadyBucket, reachOf } from "../../core/planning/plan.ts";
 import type { ReadyJob } from "../../core/planning/ready-rows.ts";
@@ -26,25 +25,23 @@ import type { Tx } from "../transaction/tx.ts";
 import { drain } from "../waiting/drain.ts";
 import { factsOf, plainFacts } from "../waiting/gate-facts.ts";
 import { fetchLocks, hasLocksAtHand, lockKeys } from "../waiting/lock-reads.ts";
-import { takeAtOnce, takeLocks } from "../waiting/locks.ts";
+import { takeLocks } from "../waiting/locks.ts";
 import { beginChain, reevaluate } from "../waiting/park.ts";
 import type { Window } from "../waiting/ready-queue.ts";
 import { isCancelling } from "./cancel.ts";
 import { finish } from "./finish.ts";
+import { checkLife, type Life } from "./hosts.ts";
 
 const MAX_CLAIM = 1000;
 /** Jobs whose locks are prefetched in one read, even when the claim wants fewer. */
 const LOOK_AHEAD = 32;
-/** Jobs whose documents are prefetched on a remote store: as many as the read of a bucket's heads brings along there. */
-const FAR_AHEAD = 16;
-/** A claim of at least SEVERAL jobs prefetches; it looks into at most FEW buckets. */
-const SEVERAL = 8;
-const FEW = 8;
 
 export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
 	lanes?: readonly string[] | undefined;
 	kinds: readonly string[];
 	host?: string | undefined;
+	/** The life of that host, as the claiming process knows it: a process that has lost the host's name may not claim. */
+	life?: Life;
 	/** A kernel claim may bring its own clock (`dispatched_at`: its time in seconds), and ignore budgets (`admission` false). */
 	kernel?: { now: number; admission: boolean; dispatched_at?: number | undefined };
 	/** The worker heartbeats for every run, not only for payloads. */
@@ -56,7 +53,12 @@ export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
 };
 
 export function* claim(tx: Tx, claimer: Claimer): Op<Claimed[]> {
+	refuseLostName(tx, claimer);
 	return yield* handOut(tx, yield* dispatch(tx, claimer));
+}
+
+export function refuseLostName(tx: Tx, { host, life }: Claimer): void {
+	if (host !== undefined) checkLife(tx, host, life);
 }
 
 /** Returns the started jobs with their specs. A job whose spec cannot be used ends as failed; the other jobs are still handed out. */
@@ -84,18 +86,6 @@ function specProblem({ kind }: Job, spec: Claimed["spec"] | undefined): string |
 function* endUnusable(tx: Tx, job: Job, problem: string): Op<void> {
 	const ending = { job: job.id, token: (job.run as Run).token, exit_kind: "failed" as const, exit_code: 1, message: problem };
 	yield* finish(tx, ending, { to: "end", status: "failed", exit_kind: "failed", exit_code: 1, end_reason: problem });
-}
-
-/** Prefetches what a claim of several jobs is likely to read, in a few reads for all its buckets. `leaving`: runs that end in the same group. */
-export function* beforeClaim(tx: Tx, claimer: Claimer, leaving: number): Op<void> {
-	if (claimer.kernel || claimer.max < SEVERAL) return;
-	const world = tx.world(claimer.host);
-	const room = Math.min(claimer.max, MAX_CLAIM, freeOn(claimer.host, world) + leaving);
-	if (room < SEVERAL || askPace(world)) return;
-	const buckets = bucketsFor(tx, claimer);
-	// A bucket whose cap is reached may have room once the runs of this group have ended.
-	const open = buckets.filter((bucket) => leaving > 0 || !capacity.ask(bucket, world));
-	yield* prepare(tx, likeliest(tx, open), room, { reach: tx.config.order.age_boost_max, by: overdueBy(world) });
 }
 
 function bucketsFor(tx: Tx, { kinds, lanes }: Claimer): Bucket[] {
@@ -189,56 +179,9 @@ function wanted({ config }: Tx, { max, kernel, unspaced }: Claimer, world: Limit
 	return Math.min(most, cycle, config.spawn_delay_ms > 0 && !unspaced ? 1 : most);
 }
 
-/** The buckets that a claim is likely to look into first, best first, as far as their windows are known. */
-function likeliest(tx: Tx, buckets: readonly Bucket[]): Bucket[] {
-	const known = buckets.flatMap((bucket) => {
-		const head = tx.memory.windows.get(bucket.id)?.first;
-		if (!head) return [];
-		return [{ bucket, head, p: priorityAt(laneOf(tx.config, bucket.lane).priority, head.level, head.age_at, tx.now, tx.config) }];
-	});
-	if (known.length === 0) return buckets.length > FEW ? [] : [...buckets];
-	known.sort((a, b) => b.p - a.p || a.head.age_at - b.head.age_at || a.head.id - b.head.id);
-	const rest = buckets.filter(({ id }) => !known.some(({ bucket }) => bucket.id === id));
-	return [...known.map(({ bucket }) => bucket), ...rest].slice(0, FEW);
-}
-
-function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, { reach, by }: { reach: number; by: number }): Op<void> {
-	const ids: number[] = [];
-	const equal = Math.ceil(want / buckets.length);
-	for (const [index, { id }] of buckets.entries()) {
-		const bucket = tx.memory.buckets.get(id);
-		if (!bucket) continue;
-		const window = tx.window(bucket);
-		// If buckets differ only in age, the claim empties the first one before it looks at the next.
-		const share = index === 0 && window.isOpen ? want : equal;
-		// The window survived since the last claim, so no other process writes to this store and later claims will want the jobs behind these: read more of them.
-		const count = window.isOpen ? 4 * share : share;
-		yield* window.stock(bucket, share, count);
-		yield* window.oldest(bucket, by);
-		const [head] = yield* window.heads(bucket, reach);
-		if (!head || window.upcoming(head.id, share).every((id) => isAtHand(tx, id))) continue;
-		ids.push(...window.upcoming(head.id, count));
-	}
-	if (ids.length === 0) return;
-	yield* tx.load(ids, { specs: true });
-	yield* tx.specs(ids);
-	yield* fetchLocks(tx, lockKeys(tx, ids));
-}
-
-/** Whether the job can be started without a read. */
-function isAtHand(tx: Tx, id: number): boolean {
-	const job = tx.peek(id);
-	return job !== undefined && tx.spec(id) !== undefined && (!job.locks || hasLocksAtHand(tx, job));
-}
-
 /** Prefetches the documents and locks of the jobs that the planner is likely to pick next, in a few reads. */
 function* lookAhead(tx: Tx, window: Window, id: number, count: number): Op<void> {
-	if (!tx.peek(id)) {
-		const soon = window.upcoming(id, tx.far ? Math.max(count, FAR_AHEAD) : count);
-		yield* tx.load(soon, tx.far ? { specs: true } : {});
-		// Later claims of single jobs then need no read before their write.
-		if (tx.far) yield* tx.specs(soon);
-	}
+	if (!tx.peek(id)) yield* tx.load(window.upcoming(id, count));
 	if (!tx.peek(id)?.locks || hasLocksAtHand(tx, tx.peek(id) as Job)) return;
 	const ids = window.upcoming(id, Math.max(count, LOOK_AHEAD));
 	yield* tx.load(ids);
@@ -273,7 +216,7 @@ function* tryStart(tx: Tx, bucket: Bucket, head: ReadyJob, claimer: Claimer): Op
 	}
 	start(tx, job, bucket, claimer);
 	if (job.item !== undefined) yield* beginChain(tx, job);
-	if (job.locks && !takeAtOnce(tx, job)) yield* takeLocks(tx, job);
+	if (job.locks) yield* takeLocks(tx, job);
 	return job;
 }
 

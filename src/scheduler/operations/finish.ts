@@ -2,6 +2,7 @@
 
 import type { Ended, RunEnd } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
+import { SluiceError } from "../../core/errors.ts";
 import { footprint } from "../../core/gates/buckets/capacity.ts";
 import { quotaOf } from "../../core/gates/buckets/holds.ts";
 import { drop, type Job, type RunningJob, type StopKind } from "../../core/job.ts";
@@ -47,6 +48,21 @@ export function* extend(tx: Tx, run: { job: number; token: number }): Op<{ cance
 		tx.touch(job);
 	}
 	return { cancel_requested: job.run.intent !== undefined, lease_until: job.run.lease_until ?? null };
+}
+
+/** Renews the leases of several runs. Returns the jobs of those that are over, or that another process has. */
+export function* extendAll(tx: Tx, { runs }: { runs: { job: number; token: number }[] }): Op<number[]> {
+	const over: number[] = [];
+	yield* tx.load(runs.map(({ job }) => job));
+	for (const run of runs) {
+		try {
+			yield* extend(tx, run);
+		} catch (error) {
+			if (!(error instanceof SluiceError)) throw error;
+			over.push(run.job);
+		}
+	}
+	return over;
 }
 
 /** Records a stop before the first signal is sent. If a stop was requested earlier, that one stays. */

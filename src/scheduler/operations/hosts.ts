@@ -77,28 +77,58 @@ export function beat(tx: Tx, name: string, life: Life): { state: HostState; lost
 		if (life === undefined) return { state: "gone", lost: false, life };
 		throw removed(name);
 	}
-	if (life !== undefined && host.token !== life) throw overtaken(name);
+	if (life !== undefined && !isLife(host, life)) throw overtaken(name);
 	if (host.home === undefined || life === undefined) {
 		// A host with a home gets heartbeats only from its own daemon, which has the token.
 		if (host.home === undefined) tx.put("host", name, { ...host, heartbeat_at: tx.now, state: "live" });
 		return { state: hostState(host, tx.now), lost: false, life };
 	}
-	const record = renew(tx, host);
+	const { token_before: _before, ...known } = host;
+	// A heartbeat with the present token: the process knows it, and uses no other any more.
+	const record = renew(tx, host.token === life ? known : host);
 	return { state: hostState(record, tx.now), lost: host.state === "gone", life: record.token };
 }
 
+/** A heartbeat that a host left in the store by itself. */
+export type LeftBeat = { host: string; life: number; at: number };
+
+/** Renews the leases of hosts by the heartbeats that they left. `patience`: no host is stale or given up before then. */
+export function hearBeats(tx: Tx, beats: readonly LeftBeat[], patience: number): void {
+	for (const { host: name, life, at } of beats) {
+		const host = tx.memory.hosts.get(name);
+		if (host?.token !== life || host.state === "gone" || host.lease_until === undefined) continue;
+		const isNew = at > host.heartbeat_at;
+		if (isNew && at + tx.config.stale_after_ms > tx.now) renew(tx, host, at);
+		const { stale_at, ...record } = tx.memory.hosts.get(name) ?? host;
+		const heartbeat_at = Math.max(at, host.heartbeat_at);
+		// A heartbeat that was heard before counts for the lease that was in force then, whatever the settings say now.
+		const lease_until = Math.max(isNew ? at + tx.config.stale_after_ms : 0, patience);
+		const isPatient = stale_at !== undefined && patience > tx.now;
+		if (stale_at !== undefined && (isPatient || isNew))
+			tx.put("host", name, { ...record, heartbeat_at, stale_at: isPatient ? tx.now : stale_at });
+		else if (stale_at === undefined && lease_until > (record.lease_until ?? 0))
+			tx.put("host", name, { ...record, heartbeat_at, lease_until });
+	}
+}
+
 /** Marks the host as live, whatever its state was. A host that had been given up begins another life with a new token. */
-function renew(tx: Tx, host: HostRecord): HostRecord {
+function renew(tx: Tx, host: HostRecord, at = tx.now): HostRecord {
 	const { stale_at, gone, ...rest } = host;
-	const record: HostRecord = { ...rest, state: "live", heartbeat_at: tx.now, lease_until: tx.now + tx.config.stale_after_ms };
+	const record: HostRecord = { ...rest, state: "live", heartbeat_at: at, lease_until: at + tx.config.stale_after_ms };
 	const lost = host.state === "gone";
-	if (lost) record.token = tx.nextId("token");
+	if (lost) {
+		if (host.token !== undefined) record.token_before = host.token;
+		record.token = tx.nextId("token");
+	}
 	tx.put("host", host.name, record);
 	if (lost) tx.event("host_joined", null, { host: host.name, labels: host.labels });
 	else if (stale_at !== undefined) tx.event("host_back", null, { host: host.name });
 	if (lost || stale_at !== undefined) tx.stirred = true;
 	return record;
 }
+
+/** A process whose host came back learns of its new token only from the answer to its heartbeat: what it sent meanwhile has the token before. */
+const isLife = (host: HostRecord, life: number): boolean => host.token === life || host.token_before === life;
 
 const overtaken = (name: string) =>
 	new SluiceError("fenced", `host ${name} has begun anew since: it was lost and is back, or a later daemon of its home has its name`, {
@@ -113,7 +143,7 @@ export function checkLife(tx: Tx, name: string, life: Life): void {
 	if (life === undefined) return;
 	const host = tx.memory.hosts.get(name);
 	if (!host) throw removed(name);
-	if (host.token !== life) throw overtaken(name);
+	if (!isLife(host, life)) throw overtaken(name);
 }
 
 /** The host leaves for good if it has no runs. Otherwise it keeps its lease, so that the next daemon of its home finds them. */
@@ -157,15 +187,15 @@ export function nextHostAt(tx: Tx): number {
 
 const PIECE = 200;
 
-function* runningAfter(after: number): Op<Job[]> {
-	return yield* ask({ read: "running", after, limit: PIECE });
+function* runningAfter(host: string, after: number): Op<Job[]> {
+	return yield* ask({ read: "running", host, after, limit: PIECE });
 }
 const isOf = (job: Job | null | undefined, host: string): job is Job & { run: NonNullable<Job["run"]> } =>
 	job?.run?.host === host && job.run.lease_until === undefined && !isTerminal(job.status);
 
 /** Ends the next runs of a lost host, only those it had when it was given up. Returns where to continue, or null. */
 export function* loseRuns(tx: Tx, host: string, note: { after: number; before: number }): Op<number | null> {
-	const stored = yield* runningAfter(note.after);
+	const stored = yield* runningAfter(host, note.after);
 	for (const { id } of stored) {
 		const job = yield* tx.find(id);
 		if (isOf(job, host) && job.run.token < note.before)
@@ -182,7 +212,7 @@ export function* loseRuns(tx: Tx, host: string, note: { after: number; before: n
 
 /** Requests a stop of the next runs of a host. */
 export function* stopSome(tx: Tx, host: string, after: number): Op<{ stopping: number[]; next: number | null }> {
-	const stored = yield* runningAfter(after);
+	const stored = yield* runningAfter(host, after);
 	const stopping: number[] = [];
 	for (const { id } of stored) {
 		const job = yield* tx.find(id);
@@ -258,7 +288,19 @@ function viewHost(tx: Tx, host: HostRecord): HostView {
 		lease_until: host.lease_until ?? null,
 		drain: host.drain ?? null,
 		gone: host.gone ?? null,
+		leads: isLeader(tx, host),
 	};
+}
+
+/** In a fleet the leader says so. Hosts that share a file have none of their own: the oldest of them does what only one has to do. */
+function isLeader(tx: Tx, { name, token }: HostRecord): boolean {
+	const leader = tx.memory.meta("leader");
+	return leader ? leader.host === name : token !== undefined && isFirst(tx, name, token);
+}
+
+/** This host leads from now on. */
+export function takeLead(tx: Tx, host: string): void {
+	if (tx.memory.meta("leader")?.host !== host) tx.putMeta("leader", { host });
 }
 
 export const viewHosts = (tx: Tx): HostView[] =>

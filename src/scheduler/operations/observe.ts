@@ -3,7 +3,7 @@
 import type { Facts, FactValue } from "../../contracts/host.ts";
 import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { artifactFault, isMarker, jobOfArtifact } from "../../core/fact.ts";
+import { artifactFault, isMarker, jobOfArtifact, patchKey } from "../../core/fact.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { wakeByFact } from "../waiting/continuation.ts";
 import type { FactRecord } from "../waiting/gate-facts.ts";
@@ -13,12 +13,10 @@ const isError = (value: FactValue | { error: string }): value is { error: string
 	value !== null && typeof value === "object" && "error" in value;
 
 /**
- * Results of a probe. `counts`: whether the result for a key may be recorded; not if the fact was invalidated after the probe began: it must be probed
- * again.
+ * Results of a probe. `stale`: keys whose result must not be recorded: the fact was invalidated after the probe began, and is probed again. `since`: the last event
+ * that the process had heard of when the probe began, if its own commits do not show all that happened.
  */
-export type ProbedFacts = { facts: Facts; counts: (key: string) => boolean };
-export const always = () => true;
-export const patchKey = (job: number | null) => `artifact:patch:${job}`;
+export type ProbedFacts = { facts: Facts; stale: string[]; since?: number };
 
 /** True if this transaction invalidated the fact. A job that ends may leave a patch, whether or not a job has asked for it. */
 function isInDoubt(tx: Tx, key: string): boolean {
@@ -27,11 +25,12 @@ function isInDoubt(tx: Tx, key: string): boolean {
 }
 
 /** Records the results of a probe. Returns whether a fact changed that jobs may depend on: `settle` re-evaluates them. */
-export function* record(tx: Tx, { facts, counts }: ProbedFacts): Op<boolean> {
+export function* record(tx: Tx, { facts, stale, since }: ProbedFacts): Op<boolean> {
 	let news = false;
+	const outdated = new Set(stale);
 	yield* tx.fetch("fact", Object.keys(facts));
 	for (const [key, seen] of Object.entries(facts)) {
-		if (isInDoubt(tx, key) || !counts(key)) continue;
+		if (isInDoubt(tx, key) || outdated.has(key) || (since !== undefined && tx.wasDoubted(key, since))) continue;
 		const known = yield* tx.get("fact", key);
 		const next: FactRecord = isError(seen) ? { error: seen.error, at: tx.now } : { value: seen, at: tx.now };
 		const same = known && !known.asked && JSON.stringify([known.value, known.error]) === JSON.stringify([next.value, next.error]);

@@ -8,22 +8,23 @@ import { isMerging, isTerminal, type Job, runId } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { type FoundRun, reconcile } from "../../core/reconcile.ts";
 import { copy } from "../../core/text/copy.ts";
-import { dropOutputs } from "../library/outputs.ts";
 import type { Tx } from "../transaction/tx.ts";
+import type { Core } from "./core.ts";
 import { finish, started } from "./finish.ts";
 import { dropName } from "./names.ts";
+import { dropOutputs } from "./outputs.ts";
 
 const PIECE = 200;
 const KEPT_BUCKETS = 100;
 
-type GcCursor = { ended_at: number; id: number };
+export type GcCursor = { ended_at: number; id: number };
 
 /** Forgets jobs that ended before a time and that no active job refers to any more, piece by piece. */
-export async function forgetBefore(run: <T>(task: (tx: Tx) => Op<T>) => Promise<T>, before: number): Promise<GcReport> {
+export async function forgetBefore(core: Core, before: number): Promise<GcReport> {
 	const total = { deleted: 0, kept: 0, unmerged: 0 };
 	for (let cursor: GcCursor | null = { ended_at: -1, id: 0 }; cursor; ) {
 		const at: GcCursor = cursor;
-		const some: GcPiece = await run((tx) => gcSome(tx, before, at));
+		const some: GcPiece = await core.call("gc", { before, after: at });
 		total.deleted += some.deleted;
 		total.kept += some.kept;
 		total.unmerged += some.unmerged;
@@ -90,25 +91,20 @@ function* isReferred(tx: Tx, job: Job): Op<boolean> {
 const isActive = (job: Job | undefined): boolean => job !== undefined && !isTerminal(job.status);
 
 /**
- * All running jobs except kernel entries. Stops at the known total, because a store without an index on status walks the jobs by id; running jobs are
- * mostly among the oldest.
+ * The running jobs of a host, except kernel entries, which the host does not run itself. Stops at the known total, because a store without an index on status
+ * walks the jobs by id; running jobs are mostly among the oldest.
  */
-export function* runningJobs(tx: Tx): Op<Job[]> {
+function* runningOn(tx: Tx, host: string): Op<Job[]> {
 	const running: Job[] = [];
-	const total = tx.memory.usage.get("all") ?? 0;
+	const total = tx.memory.usage.get(`host:${host}`) ?? 0;
 	for (let after = 0; running.length < total; ) {
 		const limit = Math.min(1000, total - running.length);
-		const some = yield* ask({ read: "running", after, limit });
+		const some = yield* ask({ read: "running", host, after, limit });
 		for (const job of some) if (queuePolicy(job.kind).isCounted) running.push(job);
 		if (some.length < limit) break;
 		after = nth(some, -1).id;
 	}
 	return running;
-}
-
-/** The running jobs of a host, except kernel entries, which the host does not run itself. */
-function* runningOn(tx: Tx, host: string): Op<Job[]> {
-	return (yield* runningJobs(tx)).filter((job) => job.run?.host === host);
 }
 
 export function* assigned(tx: Tx, host: string): Op<Claimed[]> {

@@ -1,13 +1,13 @@
 // Cache of one process between transactions: the standing records, recent jobs, the heads of ready buckets. It never knows more than the store: the engine
-// drops it whole when another process has committed (unless the store hands over what was added: `learn`), and after every rollback.
+// drops it whole when another process has committed, and after every rollback.
 
-import type { Arrivals, RecordKind, Replies } from "../../contracts/store.ts";
+import type { RecordKind, Replies } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
 import type { Job, JobSpec } from "../../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../../core/limits-view.ts";
-import { lockOf, type Parked, READY } from "../../core/parked.ts";
+import { lockOf, type Parked } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
-import { Window } from "../waiting/ready-queue.ts";
+import type { Window } from "../waiting/ready-queue.ts";
 import type { MetaMap, RecordMap } from "./record-map.ts";
 
 export const STANDING = [
@@ -90,25 +90,6 @@ export class Memory {
 		this.ready = 0;
 		for (const bucket of this.buckets.values())
 			if (queuePolicy(bucket.kind).isCounted && bucket.stage === undefined) this.ready += bucket.ready;
-	}
-
-	/** Adds what other processes have committed since. The store hands these over only if the commits added jobs and changed nothing else. */
-	learn({ insert, specs, records }: Arrivals): void {
-		for (const [kind, key, value] of records) {
-			// All jobs of a new bucket are among these arrivals: its window starts empty and is complete.
-			const isNew = kind === "bucket" && value !== null && !this.bucketIds.has(key);
-			this.remember(kind, key, value as RecordMap[typeof kind] | null);
-			const id = isNew ? this.bucketIds.get(key) : undefined;
-			if (id !== undefined) this.windows.set(id, new Window("empty"));
-		}
-		for (const { id, line, bucket, rank, level, age_at, ready_at, due_at, job } of insert) {
-			this.jobs.set(id, { job, at: "job" });
-			if (line === READY) this.windows.get(bucket)?.enter({ id, rank, level, age_at, ready_at: ready_at ?? age_at });
-			this.joinWaitQueue(line);
-			if (due_at !== null && this.nextDue !== undefined) this.nextDue = Math.min(this.nextDue ?? due_at, due_at);
-		}
-		for (const [id, spec] of specs) this.keepSpec(id, spec);
-		this.countReady();
 	}
 
 	/** Notes that a job now waits for a lock, if that is what it is parked on. */

@@ -2,19 +2,17 @@
 // once; each promise resolves only after the commit. If an operation fails after it changed something, the group is rolled back and its operations run again
 // one by one, so that only that operation fails.
 
-import type { Clock, Host } from "../../contracts/host.ts";
 import {
 	ask,
 	type Begun,
 	Busy,
 	type Intent,
 	type Op,
+	RefusedValue,
 	type Replies,
 	StaleTransaction,
-	type Store,
 	type StoreRead,
 } from "../../contracts/store.ts";
-import type { Config } from "../../core/config.ts";
 import { nth, SluiceError } from "../../core/errors.ts";
 import type { EventRow } from "../../core/event.ts";
 import { beginDueCycle } from "../limits/cycle.ts";
@@ -24,13 +22,15 @@ import { fetchLocks, fetchWaiters, lockKeys } from "../waiting/lock-reads.ts";
 import { closeBatches } from "../waiting/park.ts";
 import { runPendingWakeups } from "../waiting/wakeups.ts";
 import { Memory, STANDING } from "./cache.ts";
-import { DryRunDone, FailedAfterChange } from "./outcomes.ts";
-import { answer, endsIn, jobsOf, type Pending, PHASES, type RunOptions, type Task, type Upkeep } from "./pending.ts";
-import type { RecordMap } from "./record-map.ts";
+import { Doubts } from "./doubts.ts";
+import type { EngineOptions } from "./engine-options.ts";
+import { type Committed, DryRunDone, FailedAfterChange } from "./outcomes.ts";
+import { jobsOf, locksOf, type Pending, PHASES, type RunOptions, type Task, type Upkeep } from "./pending.ts";
 import { type HighestIds, idsIn, leap, refuseMoved, tellRestored } from "./restored.ts";
 import { Tx } from "./tx.ts";
 import { isHidden } from "./unwritten.ts";
 
+export type { EngineOptions } from "./engine-options.ts";
 export type { Task } from "./pending.ts";
 
 type Steps<T> = Generator<unknown, T, unknown>;
@@ -46,8 +46,8 @@ type Round = {
 /** Most operations in one transaction, and milliseconds after which the rest goes into the next one, so that no caller of this process waits for long. */
 const GROUP = 512;
 const GROUP_MS = 25;
-/** The same for an asynchronous store: its transactions do not block this process, only other hosts. */
-const WAITED_GROUP_MS = 250;
+/** The same for a store that answers with promises: its transactions do not block this process. */
+const AWAITED_GROUP_MS = 250;
 /** A gap between wall clock and monotonic clock that counts as a jump, and how long after a jump leases are renewed instead of expired. */
 const JUMP_MS = 5_000;
 const GRACE_MS = 30_000;
@@ -58,75 +58,54 @@ const LOCK_NAP_MS = 20;
 const NOTHING: readonly EventRow[] = [];
 const NONE: readonly never[] = [];
 
-export type EngineOptions = {
-	store: Store;
-	clock: Clock;
-	host: Host;
-	chance: () => number;
-	by: string;
-	config: (memory: Memory) => Config;
-	/** Numbers that an earlier process gave out and that the store no longer has (it was restored from a backup). */
-	seen?: HighestIds;
-};
-
 export class Engine {
 	private readonly queue: Pending[] = [];
 	private running: Promise<void> | undefined;
 	private memory: Memory | undefined;
 	private closed = false;
-	/** The store is asynchronous: it answers with promises. */
-	private isWaitedFor = false;
+	/** The store answers with promises. */
+	private isAwaited = false;
 	private wall: number;
 	private mono: number;
 	/** The last event that `onCommit` has reported, ours or another process's, and the last numbers given out. */
 	private seen: HighestIds | undefined;
+	private readonly doubts = new Doubts();
 	/** Since when another process has held the write lock while we wanted it. */
 	private busySince: number | undefined;
 	private graceUntil = Number.NEGATIVE_INFINITY;
 	/** Calls of this process that are about to cancel very many jobs and are still reading them; while there are any, no job may start. */
 	cancelling = 0;
 	/** Called after each commit. */
-	onCommit: (news: {
-		stirred: boolean;
-		probes: ReadonlySet<string>;
-		doubted: ReadonlySet<string>;
-		events: readonly EventRow[];
-		heard: readonly EventRow[];
-		asks: ReadonlyMap<string, RecordMap["ask"]>;
-		more: boolean;
-		due: number | null | undefined;
-	}) => void = () => {};
+	onCommit: (summary: Committed) => void = () => {};
 
 	constructor(private readonly options: EngineOptions) {
 		this.wall = options.clock.now();
 		this.mono = options.clock.monotonic();
 		this.seen = options.seen;
+		if (options.leases) this.graceUntil = this.mono + GRACE_MS;
+	}
+
+	/** The highest numbers that this process knows of. */
+	get highest(): HighestIds | undefined {
+		return this.seen;
 	}
 
 	/** Runs a task in the next transaction; resolves when it is durable. */
 	run<T>(
 		task: Task<T>,
-		{ by, jobs = NONE, locks = NONE, ahead, phase = "any", intent = "change", reads = false }: RunOptions = {},
+		{ by, jobs = NONE, locks = NONE, phase = "any", intent = "change", reads = false, settled }: RunOptions = {},
 	): Promise<T> {
 		if (this.closed) return Promise.reject(closedError());
 		return new Promise<T>((resolve, reject) => {
-			this.queue.push({ task, by, jobs, locks, ahead, phase, intent, reads, resolve: resolve as (value: unknown) => void, reject });
+			const answered = resolve as (value: unknown) => void;
+			this.queue.push({ task, by, jobs, locks, phase, intent, reads, settled, resolve: answered, reject });
 			this.running ??= this.options.host.turn().then(() => this.drain());
 		});
-	}
-
-	/** The same for a task that reads nothing from the store. */
-	runPlain<T>(task: (tx: Tx) => T, options?: RunOptions): Promise<T> {
-		return this.run((tx) => answer(task(tx)), options);
 	}
 
 	/** Runs a task that only reads: it takes no write lock and does not wait for another process that has it. */
 	look<T>(task: Task<T>, { jobs = [] }: { jobs?: readonly number[] } = {}): Promise<T> {
 		return this.run(task, { jobs, intent: "look", reads: true });
-	}
-
-	lookPlain<T>(task: (tx: Tx) => T): Promise<T> {
-		return this.look((tx) => answer(task(tx)));
 	}
 
 	/** Runs a task in a transaction of its own and rolls it back. */
@@ -178,21 +157,22 @@ export class Engine {
 	private async group(
 		group: Pending[],
 		intent: Intent = group.every((one) => one.intent === "look") ? "look" : "change",
-		upkeep: Upkeep = "do",
+		upkeep: Upkeep = this.options.upkeep ?? "do",
 	): Promise<void> {
 		const round: Round = { group, started: 0, results: [], late: 0 };
 		try {
 			await this.follow(this.inTransaction(intent, group, (tx, drive) => this.all(round, tx, drive), upkeep));
 			if (intent === "change") this.busySince = undefined;
 		} catch (error) {
-			// Retry. When the store gives up retrying, it throws another error than Outrun.
+			// Retry. A store that gives up throws another error than StaleTransaction.
 			if (error instanceof StaleTransaction) return this.group(group, "change");
 			if (error instanceof Busy) return this.afterBusy(group, error, upkeep);
-			if (!(error instanceof FailedAfterChange)) {
+			const isOneOfMany = group.length > 1 && error instanceof RefusedValue;
+			if (!(error instanceof FailedAfterChange || isOneOfMany)) {
 				for (const one of group) one.reject(error);
 				return;
 			}
-			if (group.length === 1) error.one.reject(error.cause);
+			if (group.length === 1 && error instanceof FailedAfterChange) error.one.reject(error.cause);
 			else for (const one of group) await this.group([one]);
 			return;
 		}
@@ -240,7 +220,7 @@ export class Engine {
 		const { group, results } = round;
 		// The time limit starts after the wait for the lock; otherwise a long wait would leave less and less time for the work.
 		round.started = clock.monotonic();
-		const limit = this.isWaitedFor ? WAITED_GROUP_MS : GROUP_MS;
+		const limit = this.isAwaited ? AWAITED_GROUP_MS : GROUP_MS;
 		for (let index = 0; index < group.length; index++) {
 			const one = nth(group, index);
 			if (index > 0 && clock.monotonic() - round.started > limit) {
@@ -269,10 +249,12 @@ export class Engine {
 				if (!tx.work.isEmpty && !together) yield* drive(drain(tx));
 				if (!together) tx.answerLate();
 				results.push({ one, value });
+				one.settled?.({ value });
 			} catch (error) {
 				if (error instanceof StaleTransaction || error instanceof Busy) throw error;
 				if (!(error instanceof SluiceError) || error.code === "store" || tx.mutations !== mark) throw new FailedAfterChange(one, error);
 				results.push({ one, error });
+				one.settled?.({ error });
 			}
 			tx.by = by;
 		}
@@ -286,15 +268,14 @@ export class Engine {
 		upkeep: Upkeep = "do",
 	): Steps<void> {
 		const { store, chance, by } = this.options;
-		const { fresh, now, arrivals = [] } = (yield store.begin(intent)) as Begun;
+		const { fresh, now } = (yield store.begin(intent)) as Begun;
 		try {
-			if (fresh && this.memory) for (const one of arrivals) this.memory.learn(one);
-			else {
+			if (!fresh || !this.memory) {
 				const rows = (yield store.read({ read: "standing", kinds: STANDING })) as Replies["standing"];
 				this.memory = Memory.from(rows);
 				refuseMoved(this.memory);
 			}
-			const heard = fresh ? arrivals.flatMap(({ events }) => events) : yield* this.listen();
+			const heard = fresh ? NOTHING : yield* this.listen();
 			const leases = this.checkClock(now);
 			const older = fresh ? null : leap(this.memory, this.seen);
 			const tx = new Tx(this.memory, {
@@ -302,17 +283,18 @@ export class Engine {
 				config: this.options.config(this.memory),
 				chance,
 				by,
-				far: this.isWaitedFor,
 				cancelling: this.cancelling > 0,
+				wasDoubted: (key, since) => this.doubts.has(key, since),
 			});
-			if (older) tellRestored(tx, older, this.seen as HighestIds);
+			if (this.seen === undefined) this.doubts.begin(idsIn(this.memory).seq);
+			if (older && upkeep === "do") tellRestored(tx, older, this.seen as HighestIds);
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<StoreRead, T>) => this.drive(tx, op, begun);
 			const jobs = jobsOf(group);
 			if (jobs.length > 0) yield* drive(tx.load(jobs));
-			const locks = [...lockKeys(tx, jobs), ...group.flatMap((one) => one.locks)];
+			const locks = [...lockKeys(tx, jobs), ...locksOf(group)];
 			if (locks.length > 0) yield* drive(fetchLocks(tx, locks));
 			if (locks.length > 0) yield* drive(fetchWaiters(tx, jobsOf(group.filter(({ phase }) => phase === "end"))));
-			if (tx.far) for (const { ahead } of group) if (ahead) yield* drive(ahead(tx, endsIn(group)));
+			if (this.options.first) yield* drive(this.options.first(tx));
 			let more = false;
 			const isDue =
 				tx.memory.nextDue === undefined || (tx.memory.nextDue !== null && tx.memory.nextDue <= tx.now) || tx.memory.all("reserve").size > 0;
@@ -320,6 +302,8 @@ export class Engine {
 			if (upkeep === "do" && tx.memory.all("settle").size > 0) yield* drive(runPendingWakeups(tx));
 			if (upkeep === "do") beginDueCycle(tx);
 			yield* body(tx, drive);
+			if (!tx.work.isEmpty) yield* drive(drain(tx));
+			if (this.options.last) yield* drive(this.options.last(tx));
 			if (!tx.work.isEmpty) yield* drive(drain(tx));
 			tx.answerLate();
 			if (tx.work.closing.size > 0) yield* drive(closeBatches(tx));
@@ -330,9 +314,21 @@ export class Engine {
 			this.memory.trim();
 			more ||= this.memory.all("settle").size > 0;
 			this.seen = idsIn(this.memory);
+			this.doubts.note(tx, this.seen.seq);
 			const { probes, doubted, events } = tx;
 			const asks = this.memory.all("ask");
-			this.onCommit({ stirred: tx.stirred || heard.length > 0, probes, doubted, events, heard, asks, more, due: this.memory.nextDue });
+			const isCut = heard.length >= HEARD;
+			this.onCommit({
+				stirred: tx.stirred || heard.length > 0,
+				probes,
+				doubted,
+				events,
+				heard,
+				asks,
+				more,
+				due: this.memory.nextDue,
+				...(isCut ? { compare: true } : {}),
+			});
 		} catch (error) {
 			this.memory = undefined;
 			yield store.rollback();
@@ -366,7 +362,7 @@ export class Engine {
 		while (!step.done) {
 			const value = step.value;
 			if (value instanceof Promise) {
-				this.isWaitedFor = true;
+				this.isAwaited = true;
 				let reply: unknown;
 				try {
 					reply = await value;

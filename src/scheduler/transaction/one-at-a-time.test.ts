@@ -1,4 +1,4 @@
-// A store that answers asynchronously, as a remote store does: still one transaction at a time.
+// A store that answers with promises: still one transaction at a time.
 
 import { expect, onTestFinished, test } from "vitest";
 import type { Store } from "../../contracts/store.ts";

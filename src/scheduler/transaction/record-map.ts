@@ -6,11 +6,11 @@ import type { Bucket } from "../../core/bucket.ts";
 import type { StartedBy } from "../../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../../core/limits-view.ts";
 import type { KernelAgentRecord } from "../kernel/input.ts";
-import type { AskRecord } from "../library/questions.ts";
-import type { StoredSettings } from "../library/settings.ts";
 import type { Streak } from "../limits/breakers.ts";
 import type { CallSlots } from "../limits/call-slots.ts";
 import type { UniqueRecord } from "../operations/add.ts";
+import type { AskRecord } from "../operations/outputs.ts";
+import type { StoredSettings } from "../operations/settings.ts";
 import type { TriggerRecord } from "../operations/triggers.ts";
 import type { WaitRecord } from "../operations/waits.ts";
 import type { ContinuationState } from "../waiting/continuation.ts";
@@ -43,6 +43,8 @@ export type MetaMap = {
 	/** The latest time that an expiry of kernel entries was asked for with. */
 	late_clock: number;
 	moved: Moved;
+	/** The host that leads a fleet. */
+	leader: { host: string };
 };
 
 type RecordTypes = {

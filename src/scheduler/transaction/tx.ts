@@ -19,17 +19,24 @@ import { worldOf } from "./limits-view.ts";
 import { type Ids, type MetaMap, type Pace, type RecordMap, storedRecords } from "./record-map.ts";
 import { Records } from "./records.ts";
 
-/** `far`: the store is remote, so each read is a network round trip; prefetch what is likely to be needed next. */
-export type TxOptions = { now: number; config: Config; chance: () => number; by: string; far: boolean; cancelling?: boolean };
+export type TxOptions = {
+	now: number;
+	config: Config;
+	chance: () => number;
+	by: string;
+	cancelling?: boolean;
+	wasDoubted?: (key: string, since: number) => boolean;
+};
 
 const NO_PACE: Pace = { last_cycle_at: -1e15, last_start_at: -1e15, starts: 0, last_dispatch_at: null };
 
 export class Tx {
+	/** Whether a commit after the event `since` has invalidated a fact. */
+	readonly wasDoubted: (key: string, since: number) => boolean;
 	readonly now: number;
 	readonly config: Config;
 	readonly chance: () => number;
 	readonly memory: Memory;
-	readonly far: boolean;
 	/** A call of this process is about to cancel very many jobs, and has not got to all of them yet. */
 	readonly cancelling: boolean;
 	by: string;
@@ -69,9 +76,9 @@ export class Tx {
 		this.config = options.config;
 		this.chance = options.chance;
 		this.by = options.by;
-		this.far = options.far;
 		this.cancelling = options.cancelling ?? false;
 		this.plainFacts = noFacts(options.now);
+		this.wasDoubted = options.wasDoubted ?? (() => false);
 		this.ids = { ...(memory.meta("ids") ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
 		this.pace = { ...(memory.meta("pace") ?? NO_PACE) };
 	}
@@ -147,10 +154,10 @@ export class Tx {
 		return this.memory.jobs.get(id)?.job;
 	}
 
-	*load(ids: Iterable<number>, more: { specs?: true } = {}): Op<void> {
+	*load(ids: Iterable<number>): Op<void> {
 		const missing = [...new Set(ids)].filter((id) => !this.memory.jobs.has(id));
 		if (missing.length === 0) return;
-		for (const job of yield* ask({ read: "jobs", ids: missing, ...more })) this.memory.jobs.set(job.id, { job, at: "job" });
+		for (const job of yield* ask({ read: "jobs", ids: missing })) this.memory.jobs.set(job.id, { job, at: "job" });
 		const rest = missing.filter((id) => !this.memory.jobs.has(id));
 		if (rest.length === 0) return;
 		for (const job of yield* ask({ read: "done", ids: rest })) this.memory.jobs.set(job.id, { job, at: "done" });

@@ -14,8 +14,9 @@ import * as check from "../../core/input/check.ts";
 import { isTerminal, type Job } from "../../core/job.ts";
 import { ageAt, levelOf, priorityAt } from "../../core/order.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import type { Core } from "../operations/core.ts";
 import { awaitedBy } from "../operations/waits.ts";
-import type { Engine } from "../transaction/group-commit.ts";
+import { reading } from "../transaction/pending.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { factsOf, makersOf } from "../waiting/gate-facts.ts";
 import { FOR_WORKERS } from "./jobs.ts";
@@ -27,16 +28,13 @@ const PAST = 2000;
 /** After this long, other work of the process gets a turn of the event loop. */
 const TURN_MS = 15;
 
-type Parts = { engine: Engine; config: () => Config; clock: Clock; host: Pick<Host, "turn"> };
+type Parts = { core: Core; config: () => Config; clock: Clock; host: Pick<Host, "turn"> };
 
 export async function makeForecast(parts: Parts, options: ForecastOptions): Promise<Forecast> {
 	const config = whatIf(parts.config(), options);
 	const [jobs, samples] = [await readJobs(parts, config), await readSamples(parts)];
 	for (const job of jobs) if (options.frozen?.includes(job.id)) job.stuck = "it is frozen until it is resumed";
-	const { now, last_cycle_at } = await parts.engine.lookPlain((tx) => ({
-		now: tx.now,
-		last_cycle_at: tx.getPace().last_cycle_at,
-	}));
+	const { now, last_cycle_at } = await parts.core.look(reading((tx) => ({ now: tx.now, last_cycle_at: tx.getPace().last_cycle_at })));
 	const steps = forecast({ now, jobs, samples, ...limitsOf(config, last_cycle_at) });
 	for (let began = parts.clock.monotonic(); ; ) {
 		const step = steps.next();
@@ -79,14 +77,14 @@ function limitsOf(config: Config, lastCycle: number): Pick<Queue, "caps" | "cycl
 	return { caps, cycle: { every, next_at: lastCycle + every, most: config.batch_size }, spacing: config.spawn_delay_ms };
 }
 
-async function readJobs({ engine }: Parts, config: Config): Promise<QueuedJob[]> {
+async function readJobs({ core }: Parts, config: Config): Promise<QueuedJob[]> {
 	/** Jobs that only a worker starts; while none of them runs, no worker is known to exist. */
 	const forWorkers: QueuedJob[] = [];
 	let isWorked = false;
 	const found: { job: QueuedJob; rank: number; priority: number; age_at: number }[] = [];
 	for (let after = 0; ; ) {
 		const from = after;
-		const some = await engine.look(function* (tx) {
+		const some = await core.look(function* (tx) {
 			const jobs: Job[] = yield* ask({ read: "active", filter: {}, after: from, limit: PIECE });
 			const ours = jobs.filter((job) => queuePolicy(job.kind).isListed && !tx.isComing(job.id));
 			const specs = yield* tx.specs(ours.map((job) => job.id));
@@ -159,12 +157,12 @@ function* queued(tx: Tx, job: Job, recipe: string | null): Op<QueuedJob> {
 }
 
 /** The newest runs that succeeded, and how long each took. */
-async function readSamples({ engine }: Parts): Promise<Sample[]> {
+async function readSamples({ core }: Parts): Promise<Sample[]> {
 	const samples: Sample[] = [];
 	let before: { ended_at: number; id: number } | null = { ended_at: Number.MAX_SAFE_INTEGER, id: 0 };
 	for (let looked = 0; before !== null && looked < PAST; looked += PIECE) {
 		const at: { ended_at: number; id: number } = before;
-		const some = await engine.look(function* (tx) {
+		const some = await core.look(function* (tx) {
 			const jobs: Job[] = yield* ask({ read: "recent", before: at, limit: PIECE });
 			const good = jobs.filter(
 				(job) => job.status === "succeeded" && queuePolicy(job.kind).isListed && job.last_run && job.ended_at !== undefined,

@@ -8,6 +8,7 @@ import { commandLine, type Graph, type GraphEdge, type GraphNode } from "../../c
 import type { Job, JobSpec } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { addTo } from "../../core/text/lists-by-key.ts";
+import type { Core } from "../operations/core.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 
@@ -17,19 +18,18 @@ const MOST = 200_000;
 /** Most producers or consumers of one artifact that are drawn. */
 const FAN = 1000;
 
-type Run = <T>(task: (tx: Tx) => Op<T>) => Promise<T>;
 export type GraphFilter = NonNullable<Parameters<Scheduler["graph"]>[0]>;
 
-export async function readGraph(run: Run, filter: GraphFilter): Promise<Graph> {
+export async function readGraph(core: Core, filter: GraphFilter): Promise<Graph> {
 	const depth = filter.max_depth ?? 3;
-	const shown = filter.job === undefined ? await asked(run, filter) : await around(run, filter.job, depth);
+	const shown = filter.job === undefined ? await asked(core, filter) : await around(core, filter.job, depth);
 	const nodes = new Map<number, GraphNode>();
 	const edges: GraphEdge[] = [];
 	let level = shown;
 	for (let left = Math.max(1, depth); level.length > 0 && nodes.size < MOST; left--) {
 		const next = new Set<number>();
 		for (let at = 0; at < level.length; at += PIECE) {
-			const some = await run((tx) => look(tx, level.slice(at, at + PIECE), left > 0 ? "with edges" : "alone"));
+			const some = await core.look((tx) => look(tx, level.slice(at, at + PIECE), left > 0 ? "with edges" : "alone"));
 			for (const node of some.nodes) nodes.set(node.id, node);
 			for (const edge of some.edges) {
 				edges.push(edge);
@@ -43,14 +43,14 @@ export async function readGraph(run: Run, filter: GraphFilter): Promise<Graph> {
 }
 
 /** The numbers of active and blocked jobs, or of all. */
-async function asked(run: Run, { all, batch }: GraphFilter): Promise<number[]> {
+async function asked(core: Core, { all, batch }: GraphFilter): Promise<number[]> {
 	const only = batch === undefined ? {} : { batch };
 	const ids: number[] = [];
 	for (const read of ["active", "ended"] as const) {
 		const filter = read === "ended" && !all ? { ...only, status: ["blocked_by_dependency" as const] } : only;
 		for (let after = 0; ; ) {
 			const from = after;
-			const some = await run(function* (tx) {
+			const some = await core.look(function* (tx) {
 				const jobs: Job[] = yield* ask({ read, filter, after: from, limit: PIECE });
 				return jobs.map(({ id, kind }) => ({ id, isOurs: queuePolicy(kind).isListed && !tx.isComing(id) }));
 			});
@@ -68,8 +68,8 @@ async function asked(run: Run, { all, batch }: GraphFilter): Promise<number[]> {
 }
 
 /** One job first, then its dependents and consumers, up to `depth` steps away. */
-function around(run: Run, id: number, depth: number): Promise<number[]> {
-	return run(function* (tx) {
+function around(core: Core, id: number, depth: number): Promise<number[]> {
+	return core.look(function* (tx) {
 		yield* mustFind(tx, id);
 		const found = new Set([id]);
 		let level = [id];

@@ -5,11 +5,9 @@ import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { suggest } from "../../core/input/nearest.ts";
 import { jobNamed, nearestName } from "../operations/names.ts";
-import { runningJobs } from "../operations/upkeep.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import { storedRecords } from "../transaction/record-map.ts";
 import type { Tx } from "../transaction/tx.ts";
-import { holdersIn } from "../waiting/lock-reads.ts";
 
 export function* find(tx: Tx, name: string): Op<number> {
 	const id = yield* jobNamed(tx, name);
@@ -23,13 +21,8 @@ export function* find(tx: Tx, name: string): Op<number> {
 
 export function* locks(tx: Tx): Op<LockView[]> {
 	const views = new Map<string, LockView>();
-	for (const [key, record] of yield* storedRecords("lock")) {
-		const holders = holdersIn(record);
+	for (const [key, { holders }] of yield* storedRecords("lock"))
 		views.set(key, { key, holders: holders.map(([job, mode]) => ({ job, mode })), reserved_for: null });
-	}
-	for (const job of yield* runningJobs(tx))
-		for (const { key, mode } of job.locks ?? [])
-			if (!views.has(key)) views.set(key, { key, holders: [{ job: job.id, mode }], reserved_for: null });
 	for (const [key, { job }] of tx.memory.all("reserve")) {
 		const view = views.get(key) ?? { key, holders: [], reserved_for: null };
 		views.set(key, { ...view, reserved_for: job });

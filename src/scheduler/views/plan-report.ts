@@ -1,6 +1,6 @@
 // Reports what one pass started, or would start, and what limited it.
 
-import type { PlanReport } from "../../contracts/scheduler.ts";
+import type { Cycled, PlanReport } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import type { Bucket } from "../../core/bucket.ts";
 import { isDirect } from "../../core/config.ts";
@@ -13,15 +13,30 @@ import type { Job } from "../../core/job.ts";
 import { READY } from "../../core/parked.ts";
 import { boundOf } from "../../core/planning/bound.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
-import { hasCycles } from "../limits/cycle.ts";
-import { type Claimer, dispatch } from "../operations/claim.ts";
+import { hasCycles, openCycle } from "../limits/cycle.ts";
+import { type Claimer, dispatch, handOut, refuseLostName } from "../operations/claim.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { FOR_WORKERS } from "./jobs.ts";
 
 const SHOWN = 1000;
 
+/** A cycle by hand: opens one now, starts what it may start, and reports what limited it. */
+export function* runCycle(tx: Tx, claimer: Claimer): Op<Cycled> {
+	refuseLostName(tx, claimer);
+	openCycle(tx, "run");
+	const { jobs, report } = yield* reportPass(tx, { ...claimer, by_hand: true });
+	const claimed = yield* handOut(tx, jobs);
+	return { claimed, report: { ...report, dispatch: claimed.map(({ job }) => job.id) } };
+}
+
+/** What the next cycle would start, or one that began now; for a dry run. */
+export function* planCycle(tx: Tx, { cycle, ...claimer }: Claimer & { cycle: "next" | "now" }): Op<PlanReport> {
+	if (cycle === "now") openCycle(tx, "run");
+	return (yield* reportPass(tx, cycle === "now" ? { ...claimer, unspaced: true } : claimer)).report;
+}
+
 /** Runs the planner and starts what it picks. For a dry run, the caller throws the transaction away. */
-export function* reportPass(tx: Tx, claimer: Claimer): Op<{ jobs: Job[]; report: PlanReport }> {
+function* reportPass(tx: Tx, claimer: Claimer): Op<{ jobs: Job[]; report: PlanReport }> {
 	const world = tx.world(claimer.host);
 	const isMeant = (bucket: Bucket) => claimer.kinds.includes(bucket.kind);
 	const ready = [...tx.memory.buckets.values()].reduce(

@@ -3,22 +3,29 @@
 import type { Facts, Host } from "../../contracts/host.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { EventRow } from "../../core/event.ts";
-import { always, type ProbedFacts, patchKey, record } from "../operations/observe.ts";
-import type { Engine } from "../transaction/group-commit.ts";
+import { patchKey } from "../../core/fact.ts";
+import type { Core } from "../operations/core.ts";
+import type { ProbedFacts } from "../operations/observe.ts";
 
 type News = { probes: ReadonlySet<string>; doubted: ReadonlySet<string>; events: readonly EventRow[] };
+/** The results of a probe as they count now: a commit may have brought some of the facts into doubt since the probe. */
+export type Probed = () => ProbedFacts;
+/** Probes these keys and passes the answers to `then`. */
+export type LookFor = <T>(keys: string[], then: (seen: Probed) => Promise<T>) => Promise<T>;
 
-export function createFactProber(host: Host, engine: Engine) {
+export function createFactProber(host: Host, core: Core) {
 	const watched = new Set<string>();
 	const asked = new Set<string>();
 	/** One set for each probe that is under way: the facts that came into doubt since it began. Its answers about them do not count. */
 	const underWay = new Set<Set<string>>();
 
-	async function look<T>(keys: string[], then: (seen: ProbedFacts) => Promise<T>): Promise<T> {
+	async function look<T>(keys: string[], then: (seen: Probed) => Promise<T>): Promise<T> {
 		const stale = new Set<string>();
 		underWay.add(stale);
+		const since = core.lastHeard?.();
 		try {
-			return await then({ facts: await find(keys), counts: (key) => !stale.has(key) });
+			const facts = await find(keys);
+			return await then(() => ({ facts, stale: [...stale], ...(since === undefined ? {} : { since }) }));
 		} finally {
 			underWay.delete(stale);
 		}
@@ -37,7 +44,7 @@ export function createFactProber(host: Host, engine: Engine) {
 	async function probe(keys: string[]): Promise<void> {
 		for (const key of keys) asked.delete(key);
 		await look(keys, async (seen) => {
-			if (Object.keys(seen.facts).length > 0) await engine.run((tx) => record(tx, seen));
+			if (Object.keys(seen().facts).length > 0) await core.call("observe", seen);
 		});
 	}
 
@@ -72,8 +79,8 @@ export function createFactProber(host: Host, engine: Engine) {
 		asking: () => probe([...asked]),
 
 		/** Probes these keys and passes the answers to `then`; from now on the keys are watched. */
-		async lookFor<T>(keys: string[], then: (seen: ProbedFacts) => Promise<T>): Promise<T> {
-			if (keys.length === 0) return then({ facts: {}, counts: always });
+		async lookFor<T>(keys: string[], then: (seen: Probed) => Promise<T>): Promise<T> {
+			if (keys.length === 0) return then(() => ({ facts: {}, stale: [] }));
 			for (const key of keys) watched.add(key);
 			return look(keys, then);
 		},

@@ -216,7 +216,7 @@ export function* lockStates(tx: Tx, keys: readonly string[]): Op<(key: string) =
 	yield* fetchHolders(tx, keys);
 	const states = new Map<string, LockState>();
 	for (const key of keys) {
-		const holders = holdersIn(tx.memory.recall("lock", key) ?? null).map(([job, mode]) => ({ job, mode }));
+		const holders = holdersIn(tx, key).map(([job, mode]) => ({ job, mode }));
 		const reserved = yield* reservedFor(tx, key);
 		states.set(key, reserved ? { holders, reserved: reserved.job, reserved_mode: reserved.mode } : { holders });
 	}

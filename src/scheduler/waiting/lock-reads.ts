@@ -1,5 +1,5 @@
-// Batched lock loading. Fetches holders, contenders and waiters of many locks in one query; on a remote store, one query per lock would cost one round trip
-// each.
+// Batched lock loading. Fetches holders, contenders and waiters of many locks in one query, because the whole transaction waits for
+// each of them.
 
 import { ask, type Op, type Replies } from "../../contracts/store.ts";
 import type { Job, Lock } from "../../core/job.ts";
@@ -8,19 +8,14 @@ import type { Memory } from "../transaction/cache.ts";
 import type { Tx } from "../transaction/tx.ts";
 import type { Waiter } from "./lock-waiters.ts";
 
-/**
- * Holders of a lock. A bare job number means "held exclusively, uncontended"; this form is derived (the job is running and has a `wants` link) and never
- * stored. Only the list form is stored.
- */
-export type LockRecord = number | { holders: Holders };
-export type Holders = readonly (readonly [number, Lock["mode"]])[];
+/** The running jobs that hold a lock. Each lock that is held has a record; a lock without a record is free. */
+export type LockRecord = { holders: Holders };
+export type Holders = readonly (readonly [job: number, mode: Lock["mode"]])[];
 
-const NOBODY: Holders = [];
+const FREE: Holders = [];
 
-export function holdersIn(record: LockRecord | null): Holders {
-	if (record === null) return NOBODY;
-	return typeof record === "number" ? [[record, "exclusive"]] : record.holders;
-}
+/** The holders of a lock that `fetchHolders` has loaded. */
+export const holdersIn = ({ memory }: Tx, key: string): Holders => memory.recall("lock", key)?.holders ?? FREE;
 
 /** Most `wants` links read in one query over several keys. */
 const WANTING = 2000;
@@ -44,7 +39,7 @@ export function* fetchLocks(tx: Tx, keys: readonly string[]): Op<void> {
 	const lines: Parked[] = [];
 	for (const key of unknown) lines.push(onLock(key, "exclusive"), onLock(key, "shared"));
 	const found = yield* ask({ read: "locks", keys: [...unknown], lines, limit: WANTING });
-	learnHolders(memory, unknown, found, WANTING);
+	learnHolders(memory, unknown, found.records);
 	// The reply was cut off at the limit, so the set of contenders is incomplete for any key: remember none.
 	if (found.wants.length >= WANTING) return;
 	for (const key of unknown) memory.rivals.set(key, { wants: new Set(), shares: false, exclusive: false, shared: false });
@@ -56,31 +51,16 @@ export function* fetchLocks(tx: Tx, keys: readonly string[]): Op<void> {
 	for (const line of found.lines) memory.joinWaitQueue(line);
 }
 
-/** Loads the holders of several locks into memory. */
+/** Loads the holders of several locks into memory, and with the same read what `fetchLocks` knows of them besides. */
 export function* fetchHolders(tx: Tx, keys: readonly string[]): Op<void> {
-	const isOpen = (key: string) => tx.memory.recall("lock", key) === undefined;
-	if (!keys.some(isOpen)) return;
-	yield* fetchLocks(tx, keys.filter(isOpen));
-	// The batch was cut off at its limit: read the remaining keys one by one. Two `wants` links are enough: if two jobs are ready for a lock, no job holds it
-	// unless its record says so.
-	for (const key of keys)
-		if (isOpen(key)) learnHolders(tx.memory, [key], yield* ask({ read: "locks", keys: [key], lines: [], limit: 2 }), 3);
+	const unknown = keys.filter((key) => tx.memory.recall("lock", key) === undefined);
+	if (unknown.length > 0) yield* fetchLocks(tx, unknown);
 }
 
-/**
- * Remembers the holders of each key: those of its lock record; without a record, the running job that wants the key. A key whose rows may have been cut off at
- * the limit stays unknown.
- */
-function learnHolders(memory: Memory, keys: Iterable<string>, { records, wants }: Replies["locks"], limit: number): void {
-	const written = new Map(records as [string, LockRecord][]);
-	const running = new Map<string, number>();
-	for (const { key, job, runs } of wants) if (runs) running.set(key, job);
-	for (const key of keys) {
-		if (memory.recall("lock", key) !== undefined) continue;
-		const record = written.get(key);
-		if (record !== undefined) memory.remember("lock", key, { holders: holdersIn(record) });
-		else if (running.has(key) || wants.length < limit) memory.remember("lock", key, running.get(key) ?? null);
-	}
+/** Remembers the record of each key, or that the key is free. The read limits only the `wants` links, so `records` is complete. */
+function learnHolders(memory: Memory, keys: Iterable<string>, records: Replies["locks"]["records"]): void {
+	const stored = new Map(records as [string, LockRecord][]);
+	for (const key of keys) if (memory.recall("lock", key) === undefined) memory.remember("lock", key, stored.get(key) ?? null);
 }
 
 /** Prefetch for runs that are about to end: the wait queues of their locks, where jobs may wait, and the documents and locks of the first waiters. */
@@ -101,6 +81,6 @@ export function* fetchWaiters(tx: Tx, ending: readonly number[]): Op<void> {
 			if (head) first.push(head.id);
 		}
 	}
-	yield* tx.load(first, { specs: true });
+	yield* tx.load(first);
 	yield* fetchLocks(tx, lockKeys(tx, first));
 }

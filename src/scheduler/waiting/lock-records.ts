@@ -9,8 +9,9 @@ import type { Reservation } from "./gate-facts.ts";
 export const ROLE = { exclusive: "wants", shared: "shares" } as const satisfies Record<LockMode, LinkRole>;
 
 /**
- * Links a ready job to the keys it could take, so that the job that takes one of them finds this one and evicts it. The link stays while the job runs: it does
- * no harm there, and a start has one row less to write.
+ * Links a ready job to the keys it could take, so that the job that takes one of them finds this one and evicts it. A running job does not need the link: the
+ * lock records name the holders. It stays until the run ends all the same: eviction skips running jobs, a start has one row less to write, and a job that is
+ * ready again when its run ends keeps its row.
  */
 export function want(tx: Tx, job: Job): void {
 	const { links, unlinks } = tx.changes;

@@ -1,5 +1,5 @@
 // Wait queues of the locks that a transaction is about to release, read in one query before the first write. Each release then finds here which jobs to wake.
-// Reading queue by queue would cost one round trip each, and each read would first flush the changes so far. Valid for one transaction only.
+// Reading queue by queue would be slow: each read would first flush the changes so far. Valid for one transaction only.
 
 import type { Job } from "../../core/job.ts";
 import type { Parked } from "../../core/parked.ts";

@@ -25,19 +25,7 @@ const SOME = 200;
 const ELDERS = 64;
 const ELDER_READS = 16;
 
-/**
- * Fast path of `takeLocks` for exclusive locks that are free and contended by no other job; returns false otherwise. Writes no lock record: the job's `wants`
- * link plus its status `running` identify the holder. Safe because no other job can become ready for the key while it is held.
- */
-export function takeAtOnce(tx: Tx, job: Job): boolean {
-	const { memory } = tx;
-	if (memory.all("reserve").size > 0) return false;
-	for (const lock of job.locks ?? [])
-		if (lock.mode !== "exclusive" || memory.recall("lock", lock.key) !== null || !concernsNobody(tx, job, lock)) return false;
-	for (const { key } of job.locks ?? []) memory.remember("lock", key, job.id);
-	return true;
-}
-
+/** Writes the job into the record of each of its locks. Needs no read where the cache knows the key's holders, and that no other job is affected. */
 export function* takeLocks(tx: Tx, job: Job): Op<void> {
 	for (const lock of job.locks ?? []) {
 		const { key, mode } = lock;
@@ -59,8 +47,7 @@ export function* releaseLocks(tx: Tx, job: Job): Op<void> {
 	unwant(tx, job);
 	for (const { key } of job.locks ?? []) {
 		const holders = (yield* holdersOf(tx, key)).filter(([holder]) => holder !== job.id);
-		if (tx.memory.recall("lock", key) === job.id) tx.memory.remember("lock", key, null);
-		else tx.put("lock", key, holders.length > 0 ? { holders } : null);
+		tx.put("lock", key, holders.length > 0 ? { holders } : null);
 	}
 	for (const { key } of job.locks ?? []) {
 		if (isUnawaited(tx, key)) continue;
@@ -83,7 +70,7 @@ function* overdueWaiters(tx: Tx, key: string): Op<number[]> {
 
 function* holdersOf(tx: Tx, key: string): Op<Holders> {
 	yield* fetchHolders(tx, [key]);
-	return holdersIn(tx.memory.recall("lock", key) ?? null);
+	return holdersIn(tx, key);
 }
 
 /** True if no other ready or waiting job is affected when `job` takes this lock. */
@@ -100,7 +87,7 @@ function isUnawaited({ memory }: Tx, key: string): boolean {
 	return rivals !== undefined && !rivals.exclusive && !rivals.shared && memory.all("reserve").size === 0;
 }
 
-/** Ready jobs that could take the key exclusively, and its exclusive holder; by job number. */
+/** Ready jobs that could take the key exclusively, and its exclusive holder, whose link stays while it runs; by job number. */
 function* wantingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
 	const known = tx.memory.rivals.get(key)?.wants;
 	if (known) return [...known].sort((a, b) => a - b).slice(0, limit);

@@ -28,17 +28,11 @@ export class Window implements ReadyRows {
 	private readonly tallies = new Map<string, Tally>();
 	/** Highest first, without gaps down to the lowest one here; `complete`: there are no levels below it. */
 	levels: Level[] = [];
-	complete: boolean;
+	complete = false;
 	/** The jobs that have been ready longest, once `oldest` had to read them; `complete`: these are all. */
 	elders: Elders | undefined;
 	/** No job of the bucket has been ready since before this moment; undefined: not known. */
 	since: number | undefined;
-
-	/** `empty`: the bucket has no ready jobs. */
-	constructor(known?: "empty") {
-		this.complete = known === "empty";
-		if (known === "empty") this.since = Number.POSITIVE_INFINITY;
-	}
 
 	/** Reads until the heads are known. */
 	*heads(bucket: Bucket, reach: number): Op<ReadyJob[]> {
@@ -63,28 +57,6 @@ export class Window implements ReadyRows {
 			const rows = yield* ask({ read: "oldest", bucket: bucket.id, limit });
 			if (limit === ROWS) this.elders = { rows, next: 0, complete: rows.length < ROWS };
 			this.since = rows[0]?.ready_at ?? Number.POSITIVE_INFINITY;
-		}
-	}
-
-	/** The first job of the best level, if known. */
-	get first(): ReadyJob | undefined {
-		const best = this.levels.find((level) => !isEmpty(level));
-		return best?.rows[best.next];
-	}
-
-	/** A claim has read rows of this bucket before. */
-	get isOpen(): boolean {
-		return this.levels.length > 0;
-	}
-
-	/** Makes sure that the best level has `count` rows here; if it must read, it reads `more`. */
-	*stock(bucket: Bucket, count: number, more: number): Op<void> {
-		const limit = Math.max(ROWS, more);
-		const best = this.levels.find((level) => !isEmpty(level));
-		if (best && !best.complete && best.rows.length - best.next < count) {
-			const left = best.rows.slice(best.next);
-			yield* this.refill(bucket, best, limit);
-			best.rows = [...left, ...best.rows];
 		}
 	}
 

@@ -89,6 +89,17 @@ CREATE TABLE record (
 		// is one of the OR-connected terms of the index.
 		sql: "CREATE INDEX IF NOT EXISTS done_failed ON done (status, ended_at) WHERE status = 'failed' OR status = 'blocked_by_dependency';",
 	},
+	{
+		version: 4,
+		name: "a record for every held lock",
+		// Up to version 3 a running job could hold an exclusive lock without a record: its link of role `wants` said so. A key that has a record keeps it.
+		sql: `
+INSERT INTO record (kind, key, body)
+SELECT 'lock', link.key, '{"holders":[[' || link.job || ',"exclusive"]]}' FROM link JOIN job ON job.id = link.job
+WHERE link.role = 'wants' AND job.line = 'run'
+ON CONFLICT (kind, key) DO NOTHING;
+`,
+	},
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,15 +1,14 @@
 // A PostgreSQL database as source or target of a move. It uses one connection and one transaction and keeps no session state, so it works through a pooler.
+// While the transaction is open it holds the lock of the leader: no process can lead the queue.
 
 import { codeOf, SluiceError } from "../../core/errors.ts";
 import { type Address, addressOf, type Connection, connect, Lost } from "../postgres/connection.ts";
-import { translate } from "../postgres/dialect.ts";
-import { channelOf, LEADER_LOCK } from "../postgres/listener.ts";
-import { checkVersion, prepareSchema, versionIn } from "../postgres/prepare.ts";
-import { settle } from "../postgres/settle.ts";
+import { settings, translate } from "../postgres/dialect.ts";
+import { checkVersion, PREPARE_MS, prepareSchema, versionIn } from "../postgres/prepare.ts";
+import { CLOCK, leaderKey } from "../postgres/schema.ts";
+import { beginTerm, lastLeader } from "../postgres/term.ts";
 import type { End, MovedRow } from "./tables.ts";
 
-/** Committing a whole store may take long. */
-const PATIENCE_MS = 120_000;
 const LOCK_PATIENCE_MS = 10_000;
 const REACH_MS = 10_000;
 
@@ -39,9 +38,9 @@ export async function openDatabaseEnd(url: string, purpose: "look" | "use" | "ma
 	}
 }
 
-async function reach(address: Address, mover: string): Promise<Connection> {
+async function reach(address: Address, name: string): Promise<Connection> {
 	try {
-		return await connect(address, { patienceMs: REACH_MS, queryMs: PATIENCE_MS, name: `sluice ${mover}` });
+		return await connect(address, { patienceMs: REACH_MS, queryMs: PREPARE_MS, name });
 	} catch (error) {
 		throw plainly(error, address);
 	}
@@ -63,22 +62,20 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 		async begin() {
 			try {
 				await connection.script(
-					`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${LOCK_PATIENCE_MS}; ` +
-						"SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off",
+					`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${LOCK_PATIENCE_MS}; ${settings("LOCAL")}`,
 				);
 				begun = true;
-				// The leader holds this lock as long as it has the store open, so the store is in use even if no lease says so.
-				const [row] = await run("SELECT pg_try_advisory_xact_lock($1, hashtext($2))", [LEADER_LOCK, channelOf(address)]);
-				if (row?.[0] !== "t") return "busy";
+				const [row] = await run(`SELECT pg_try_advisory_xact_lock(${leaderKey(schema)})::text`);
+				if (row?.[0] !== "true") return { busy: await lastLeader(connection, schema) };
+				// Waits for a transaction of a leader that has lost its lock.
 				await run(`SELECT 1 FROM "${schema}".head FOR UPDATE`);
-				await connection.script(settle(schema));
 				return "locked";
 			} catch (error) {
-				if (codeOf(error) === "55P03") return "busy";
+				if (codeOf(error) === "55P03") return { busy: null };
 				throw plainly(error, address);
 			}
 		},
-		now: async () => Number((await run("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))[0]?.[0]),
+		now: async () => Number((await run(`SELECT ${CLOCK}`))[0]?.[0]),
 		async select(sql, params = []) {
 			const { text, values } = translate({ sql, params: [...params] }, schema);
 			return run(text, values);
@@ -91,19 +88,18 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 		},
 		clear: async ({ name }) => void (await run(`DELETE FROM "${schema}".${name}`)),
 		async commit() {
-			// A new `turn` and a notification make every host that has the store open drop its cache.
-			await run(`UPDATE "${schema}".head SET turn = turn + 1`);
-			await run(`INSERT INTO "${schema}".writer (name, last) VALUES ($1, 1)`, [mover]);
-			await run("SELECT pg_notify($1, $2)", [channelOf(address), mover]);
+			// Messages to the queue that was here before would be carried out on the jobs that come.
+			for (const table of ["request", "reply", "member", "heartbeat", "box"]) await run(`DELETE FROM "${schema}".${table}`);
+			// A new epoch, as if the mover had led: earlier leaders are refused, and its row of `term` shows that the commit was carried out.
+			await beginTerm(connection, schema, { leader: mover, rank: 0 });
 			try {
 				await connection.query("COMMIT");
 			} catch (error) {
 				if (!(error instanceof Lost)) throw plainly(error, address);
-				// The connection broke during COMMIT. Taking the row lock waits for a transaction that may still be committing; then the writer's row shows
-				// whether it did.
+				// The connection broke during COMMIT. Taking the row lock waits for a transaction that may still be committing.
 				connection = await reach(address, mover);
 				await connection.script(`BEGIN; SELECT 1 FROM "${schema}".head FOR UPDATE`);
-				const done = await run(`SELECT 1 FROM "${schema}".writer WHERE name = $1`, [mover]);
+				const done = await run(`SELECT 1 FROM "${schema}".term WHERE leader = $1`, [mover]);
 				await run("COMMIT");
 				if (done.length === 0) return "lost";
 			}

@@ -7,12 +7,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { mountSmallDisk } from "../../../test/make/daemons/mounted.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { dumpDatabase, dumpFile } from "../../../test/make/stores/dumped.ts";
+import { openPostgres } from "../../../test/make/stores/postgres-alone.ts";
 import { type Server, startServer } from "../../../test/make/stores/postgres-server.ts";
 import { makeUnreadable, withDatabase } from "../../../test/make/stores/store-file.ts";
 import { openTcpProxy } from "../../../test/make/stores/tcp-proxy.ts";
 import type { RunEnd, Scheduler } from "../../contracts/scheduler.ts";
 import type { JobInput } from "../../core/job.ts";
 import { moveStore } from "../../daemon/service/move-store.ts";
+import { systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
 import { openSqlite } from "../sqlite/store.ts";
@@ -190,14 +192,14 @@ describe("refused, and nothing is changed", () => {
 		await moveStore({ ...WISH, from: url, to: file() });
 	});
 
-	test("while a host leads there", async () => {
+	test("while a process leads there, which is named", async () => {
 		const url = await server.makeDatabase();
-		await (await opened({ url })).close();
-		const client = new pg.Client({ connectionString: url });
-		await client.connect();
-		await client.query("SELECT pg_advisory_lock(7551222, hashtext('sluice_sluice'))");
-		await expect(moveStore({ ...WISH, from: url, to: file() })).rejects.toMatchObject({ code: "conflict", message: /in use/ });
-		await client.end();
+		const leader = await openPostgres(url, { writer: "mill", monotonic: systemClock.monotonic });
+		onTestFinished(async () => void (await leader.close()));
+		await expect(moveStore({ ...WISH, from: url, to: file() })).rejects.toMatchObject({
+			code: "conflict",
+			message: expect.stringMatching(/^mill leads the queue in postgres:/),
+		});
 	});
 
 	test.each([

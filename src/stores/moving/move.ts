@@ -70,17 +70,20 @@ const shown = ({ id, name, host }: Running) => `${id}${name === null ? "" : ` ($
 const contents = ({ rows: { job = 0, done = 0, event = 0, record = 0 } }: Survey) =>
 	job + done > 0 ? `${job} jobs that wait, ${done} that have ended` : `no jobs, but ${event} events and ${record} records`;
 
-export const inUse = (display: string): Objection => ({
+export const inUse = (display: string, by: string | null = null): Objection => ({
 	code: "conflict",
 	what: "busy",
-	message: `${display} is in use by another process`,
+	message: by === null ? `${display} is in use by another process` : `${by} leads the queue in ${display}`,
 	hint: "stop the daemons that work with it: sluice down",
 });
 
 export type Report = { rows: Record<string, number>; replaced: boolean; marked: boolean };
 
 export async function move(from: Side, to: Side, options: MoveOptions): Promise<Report> {
-	for (const { end } of [from, to]) if ((await end.begin()) === "busy") throw refusal(inUse(end.display));
+	for (const { end } of [from, to]) {
+		const begun = await end.begin();
+		if (begun !== "locked") throw refusal(inUse(end.display, begun.busy));
+	}
 	const [source, target] = [await survey(from.end, from.held), await survey(to.end, to.held)];
 	const sides = { from: { display: from.end.display, survey: source }, to: { display: to.end.display, survey: target } };
 	const [first] = objections(sides, options);

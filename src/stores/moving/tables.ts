@@ -44,8 +44,8 @@ export const TABLES: readonly Table[] = [
 export interface End {
 	/** For messages: without a password. */
 	readonly display: string;
-	/** Takes the write lock. `busy`: another process has the store in use. */
-	begin(): Promise<"locked" | "busy">;
+	/** Takes the write lock. `busy`: another process has the store in use; its name, if it is known. */
+	begin(): Promise<"locked" | { busy: string | null }>;
 	/** The store's clock in milliseconds. */
 	now(): Promise<number>;
 	select(sql: string, params?: MovedRow): Promise<MovedRow[]>;

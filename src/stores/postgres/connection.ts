@@ -1,28 +1,14 @@
-// One connection to PostgreSQL: queries go out without waiting for each other, answers come in order. What breaks it is told as one kind of
-// error, and the next use makes a new one.
+// One connection to PostgreSQL. Statements go out without waiting for each other's answers (pg's pipeline mode), answers come in order. Every error is a `Lost`
+// connection, a `SluiceError` that says what to do, or PostgreSQL's own error.
 
-import type { Clock, Host } from "../../contracts/host.ts";
-import { SluiceError } from "../../core/errors.ts";
-import { likeQuery, prepared, type Result, type Statement } from "./prepared.ts";
+import type { Client } from "pg";
+import type { Host } from "../../contracts/host.ts";
+import { codeOf, messageOf, SluiceError } from "../../core/errors.ts";
 
-export type { Result };
-
-type Listener = (...args: never[]) => void;
-type Client = {
-	connect(): Promise<unknown>;
-	query(config: { text: string; values?: readonly unknown[]; rowMode: "array" }): Promise<Result | Result[]>;
-	end(): Promise<void>;
-	on(event: string, call: Listener): unknown;
-	/** What the other end says that its process is. */
-	processID?: number | null;
-	connection?: { stream?: { destroy(): void; cork(): void; uncork(): void } };
-};
-type Module = { default: { Client: new (config: Record<string, unknown>) => Client; Query: { prototype: object } } };
-
-/** The connection is gone; whether the last thing asked was done is not known. */
+/** The connection is gone; whether the last statements were carried out is not known. */
 export class Lost extends Error {}
 
-/** `direct`: past a pooler, for the one connection that listens. */
+/** `direct`: past a pooler, for connections that keep state of a session. */
 export type Address = { url: string; direct: string; schema: string; display: string };
 
 const SCHEMA = /^[a-z_][a-z0-9_]{0,40}$/;
@@ -30,7 +16,7 @@ const SCHEMA = /^[a-z_][a-z0-9_]{0,40}$/;
 const STRICT = ["require", "verify-ca", "verify-full"];
 const SSL_MODES = ["disable", "no-verify", ...STRICT];
 
-/** `?schema=` and `?direct=host:port` are ours; the rest of the URL is PostgreSQL's. The password is never shown. */
+/** Splits a store's URL: `?schema=` and `?direct=host:port` are ours, the rest is PostgreSQL's. `display` has no password. */
 export function addressOf(text: string): Address {
 	let url: URL;
 	try {
@@ -46,7 +32,7 @@ export function addressOf(text: string): Address {
 	const mode = url.searchParams.get("sslmode");
 	if (mode !== null && !SSL_MODES.includes(mode))
 		throw new SluiceError("store", `sslmode=${mode} in the store's URL is not known`, { hint: `${SSL_MODES.join(", ")}` });
-	// All that encrypts also looks who answers, but for the one that says that it does not.
+	// Every mode that encrypts also verifies the server's certificate, except `no-verify`.
 	if (mode !== null && STRICT.includes(mode)) url.searchParams.set("sslmode", "verify-full");
 	const past = url.searchParams.get("direct");
 	for (const ours of ["schema", "direct"]) url.searchParams.delete(ours);
@@ -64,187 +50,180 @@ export function addressOf(text: string): Address {
 	return { url: url.toString(), direct: direct.toString(), schema, display: shown.toString() };
 }
 
-/** Types by number: whole and real numbers as numbers, the rest as text. */
+/** The address of the server itself, past a pooler. */
+export const directly = (address: Address): Address => ({ ...address, url: address.direct });
+
+/** Parsers by type: numbers, booleans, and everything else as text. */
 const NUMBERS = new Set([20, 21, 23, 700, 701, 1700]);
-const types = { getTypeParser: (type: number) => (NUMBERS.has(type) ? Number : (text: string) => text) };
-
-let loaded: Promise<Module> | undefined;
-
-/** Loaded by the first who wants it: most never do. */
-function load(): Promise<Module> {
-	loaded ??= import("pg") as unknown as Promise<Module>;
-	return loaded;
-}
-
-export type Connection = {
-	query(text: string, values?: readonly unknown[]): Promise<Result>;
-	/** Several statements without parameters, one answer for each. */
-	script(text: string): Promise<Result[]>;
-	/** Called with the payload of each notice. */
-	onNotice(call: (payload: string) => void): void;
-	readonly alive: boolean;
-	/** It is the server itself that answers, no pooler in between: what is set or prepared here stays. */
-	readonly direct: boolean;
-	/** Cuts it off: what is under way fails at once. */
-	cut(): void;
-	end(): Promise<void>;
+const BOOLEAN = 16;
+const asText = (text: string) => text;
+const types = {
+	getTypeParser: (type: number) => (NUMBERS.has(type) ? Number : type === BOOLEAN ? (text: string) => text === "t" : asText),
 };
 
-/** `queryMs`: how long an answer is waited for, where that is not the same. `settings`: made once where the connection is direct. */
-export type ConnectOptions = { patienceMs: number; queryMs?: number; name: string; settings?: string; time?: Time };
-export type Time = Pick<Clock, "monotonic"> & Pick<Host, "after">;
+export type QueryResult = { rows: unknown[][]; command: string; rowCount: number | null };
 
-/** A statement that we prepared is not there, or one that we did not is: something hands out connections, though it tells the server's own process. */
-const SHIFTED = /^(?:26000|42P05)$/;
-const shifting = new Set<string>();
+/**
+ * `queryMs`: how long to wait for an answer, if not `patienceMs`. `settings`: SET statements, run once and only if the connection is direct. `name`: shown in
+ * pg_stat_activity behind APPLICATION. `after`: the timer for a server that does not answer when the connection is ended.
+ */
+export type ConnectOptions = { patienceMs: number; queryMs?: number; name: string; settings?: string; after?: Host["after"] };
 
-/** Statements that are kept prepared; a store has a few dozen. */
-const KEPT = 500;
+/** Builds with schema 3 and older are named `sluice …`: the migration tells them from these by the slash. */
+const APPLICATION = "sluice/4";
+
+/** SQLSTATE of a prepared statement that does not exist, or exists already: a pooler switches server connections although it reports the server's process id. */
+const SWITCHED = /^(?:26000|42P05)$/;
+const switching = new Set<string>();
+
+/** Statements that a connection keeps prepared; a store has a few dozen. */
+const MOST_STATEMENTS = 500;
+/** How long `end` waits for the server to close the session. */
+const END_MS = 2_000;
 
 export async function connect(
 	address: Pick<Address, "url" | "display">,
-	{ patienceMs, queryMs = patienceMs, name, settings, time }: ConnectOptions,
+	{ patienceMs, queryMs = patienceMs, name, settings, after }: ConnectOptions,
 ): Promise<Connection> {
-	const { Client, Query } = (await load()).default;
-	likeQuery(Query);
+	// Imported here, because only processes with a PostgreSQL store need the driver.
+	const { default: pg } = await import("pg");
 	let client: Client;
 	try {
-		client = new Client({
+		client = new pg.Client({
 			connectionString: address.url,
-			application_name: name,
+			application_name: `${APPLICATION} ${name}`,
 			connectionTimeoutMillis: patienceMs,
-			...(time ? {} : { query_timeout: queryMs }),
+			query_timeout: queryMs,
 			keepAlive: true,
 			pipeline: true,
-			types,
+			types: types as never,
 		});
 	} catch (error) {
-		// It reads the files of certificates at once.
-		throw new SluiceError("store", `${address.display}: ${error instanceof Error ? error.message : String(error)}`, {
+		// The driver reads the files of certificates at once.
+		throw new SluiceError("store", `${address.display}: ${messageOf(error)}`, {
 			hint: "check sslrootcert, sslcert and sslkey in the store's URL",
 			cause: error,
 		});
 	}
-	let alive = true;
-	let call: (payload: string) => void = () => {};
-	const patience = time ? watch(time, queryMs, () => client.connection?.stream?.destroy()) : undefined;
-	const gone = () => {
-		alive = false;
-		patience?.end();
-	};
-	client.on("error", gone);
-	client.on("end", gone);
-	client.on("notification", ((notice: { payload?: string }) => call(notice.payload ?? "")) as Listener);
+	const connection = new Connection(client, address, after);
 	try {
 		await client.connect();
 	} catch (error) {
-		alive = false;
-		void client.end().catch(() => {});
+		connection.cut();
 		throw asError(error, address);
 	}
-	let direct = false;
-	const statements = new Map<string, Statement>();
-	const statementOf = (text: string): Statement | undefined => {
-		let known = statements.get(text);
-		if (known === undefined && statements.size < KEPT) {
-			known = { name: `s${statements.size}`, text };
-			statements.set(text, known);
-		}
-		return known;
-	};
-	let corked = false;
-	/** What is asked in one go leaves in one go. */
-	const cork = () => {
-		const stream = client.connection?.stream;
-		if (corked || !stream) return;
-		corked = true;
-		stream.cork();
-		void Promise.resolve().then(() => {
-			corked = false;
-			stream.uncork();
-		});
-	};
-	const run = async (text: string, values?: readonly unknown[]): Promise<Result | Result[]> => {
-		if (!alive) throw new Lost("the connection is gone");
-		cork();
-		patience?.asked();
-		const statement = direct && values ? statementOf(text) : undefined;
-		try {
-			if (statement && values) return await prepared(client as never, statement, values, types);
-			return await client.query({ text, ...(values ? { values } : {}), rowMode: "array" });
-		} catch (error) {
-			if (direct && SHIFTED.test(String((error as { code?: unknown }).code))) {
-				shifting.add(address.url);
-				client.connection?.stream?.destroy();
-			}
-			const told = asError(error, address);
-			if (told instanceof Lost && alive) {
-				alive = false;
-				client.connection?.stream?.destroy();
-			}
-			throw told;
-		} finally {
-			patience?.answered();
-		}
-	};
-	// A pooler makes up the number of a process that it tells, and hands out connections as it likes.
-	if (settings !== undefined && !shifting.has(address.url)) {
-		const { rows } = (await run("SELECT pg_backend_pid()")) as Result;
-		direct = rows[0]?.[0] === client.processID;
-		if (direct) await run(settings);
-	}
-	return {
-		query: (text, values = []) => run(text, values) as Promise<Result>,
-		script: async (text) => {
-			const results = await run(text);
-			return Array.isArray(results) ? results : [results];
-		},
-		onNotice(next) {
-			call = next;
-		},
-		get alive() {
-			return alive;
-		},
-		get direct() {
-			return direct;
-		},
-		cut() {
-			gone();
-			client.connection?.stream?.destroy();
-		},
-		async end() {
-			gone();
-			await client.end().catch(() => {});
-		},
-	};
+	if (settings !== undefined && !switching.has(address.url)) await connection.prepareSession(settings);
+	return connection;
 }
 
-/** Calls when nothing has been answered for so long, though something was asked. One timer for all: one for each question costs more than some questions do. */
-function watch({ monotonic, after }: Time, ms: number, call: () => void): { asked(): void; answered(): void; end(): void } {
-	let waiting = 0;
-	let since = 0;
-	let cancel: (() => void) | undefined;
-	const look = () => {
-		cancel = undefined;
-		if (waiting === 0) return;
-		const left = since + ms - monotonic();
-		if (left > 0) cancel = after(left, look);
-		else call();
-	};
-	return {
-		asked() {
-			if (waiting++ === 0) since = monotonic();
-			cancel ??= after(ms, look);
-		},
-		answered() {
-			waiting--;
-			since = monotonic();
-		},
-		end() {
-			cancel?.();
-			cancel = undefined;
-		},
-	};
+export class Connection {
+	alive = true;
+	/** The server itself answers, no pooler in between: what is set or prepared stays. Only known if the connection was made with `settings`. */
+	direct = false;
+	private readonly names = new Map<string, string>();
+	private isCorked = false;
+	private hasFailed = false;
+
+	constructor(
+		private readonly client: Client,
+		private readonly address: Pick<Address, "url" | "display">,
+		private readonly after: Host["after"] | undefined,
+	) {
+		const gone = () => {
+			this.alive = false;
+		};
+		client.on("error", gone);
+		client.on("end", gone);
+	}
+
+	query(text: string, values: readonly unknown[] = []): Promise<QueryResult> {
+		const name = this.direct && values.length > 0 ? this.nameOf(text) : undefined;
+		return this.run<QueryResult>({ text, values: [...values], ...(name ? { name } : {}) });
+	}
+
+	/** Several statements without parameters in one message, one result for each. */
+	async script(text: string): Promise<QueryResult[]> {
+		const results = await this.run<QueryResult | QueryResult[]>({ text });
+		return Array.isArray(results) ? results : [results];
+	}
+
+	/** Calls with the payload of each notification. */
+	onNotice(call: (payload: string) => void): void {
+		this.client.on("notification", ({ payload = "" }) => call(payload));
+	}
+
+	/** A pooler invents the process id that it reports, and may give each transaction another server connection. */
+	async prepareSession(settings: string): Promise<void> {
+		const { rows } = await this.query("SELECT pg_backend_pid()");
+		this.direct = rows[0]?.[0] === (this.client as { processID?: unknown }).processID;
+		if (this.direct && settings !== "") await this.script(settings);
+	}
+
+	/** Breaks the connection: statements under way fail at once. */
+	cut(): void {
+		this.alive = false;
+		this.client.connection.stream.destroy();
+	}
+
+	/** Resolves when the server has ended the session, and released its locks. */
+	async end(): Promise<void> {
+		if (!this.alive) return;
+		this.alive = false;
+		const ended = this.client.end().catch(() => {});
+		// A server that does not answer must not hold up the caller.
+		let cancel = () => {};
+		const late = new Promise<void>((resolve) => {
+			cancel = this.after?.(END_MS, resolve, "hold") ?? (() => {});
+		});
+		await Promise.race([ended, late]);
+		cancel();
+		this.client.connection.stream.destroy();
+	}
+
+	private nameOf(text: string): string | undefined {
+		let name = this.names.get(text);
+		if (name === undefined && this.names.size < MOST_STATEMENTS) {
+			name = `s${this.names.size}`;
+			this.names.set(text, name);
+		}
+		return name;
+	}
+
+	private async run<R>(statement: { text: string; values?: unknown[]; name?: string }): Promise<R> {
+		if (!this.alive) throw new Lost("the connection is gone");
+		this.cork();
+		try {
+			const result: unknown = await this.client.query({ ...statement, rowMode: "array" });
+			this.hasFailed = false;
+			return result as R;
+		} catch (error) {
+			throw this.failed(error);
+		}
+	}
+
+	private failed(error: unknown): Error {
+		if (this.direct && SWITCHED.test(codeOf(error))) {
+			// Behind a statement that failed in the same transaction, a name is unknown because its own Parse was refused.
+			if (this.hasFailed && error instanceof Error) return error;
+			switching.add(this.address.url);
+		}
+		this.hasFailed = true;
+		const translated = asError(error, this.address);
+		if (translated instanceof Lost && this.alive) this.cut();
+		return translated;
+	}
+
+	/** Statements that are sent in the same turn of the event loop leave in one packet. */
+	private cork(): void {
+		if (this.isCorked) return;
+		this.isCorked = true;
+		const { stream } = this.client.connection;
+		stream.cork();
+		void Promise.resolve().then(() => {
+			this.isCorked = false;
+			stream.uncork();
+		});
+	}
 }
 
 /** By SQLSTATE, or its first two characters. */
@@ -255,32 +234,27 @@ const REFUSALS: [RegExp, string, string][] = [
 	[/^53100/, "the database's disk is full", "free some space there: nothing was lost, the last transaction was not acknowledged"],
 	[/^25006/, "the database is read-only", "is this a standby? use the primary's address"],
 ];
-/** Of TLS: nothing that another try would mend. */
+/** Errors of TLS, which another attempt would not mend. */
 const CERTIFICATES = /CERT|UNABLE_TO_(?:GET|VERIFY)|ERR_TLS|ERR_SSL|does not support SSL/;
-/** Shutting down, starting up, too many connections, ended by an administrator or a timeout: worth another try. */
-const PASSING = /^(?:57P0|53300|08|25P0[34]|26000|42P05|40)/;
+/** Shutting down, starting up, too many connections, ended by an administrator or a timeout: worth another attempt. */
+const PASSING = /^(?:57P0|53300|08|25P0[34]|26000|42P05)/;
 const BROKEN = /terminated|timeout|timed out|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOST|ENET|not queryable|closed|reset/i;
 
 function asError(error: unknown, { display }: Pick<Address, "display">): Error {
-	const code = (error as { code?: unknown }).code;
-	const message =
-		error instanceof Error ? error.message || (error as { errors?: Error[] }).errors?.[0]?.message || "no answer" : String(error);
+	const code = codeOf(error);
+	const first = error instanceof AggregateError ? error.errors[0] : undefined;
+	const message = messageOf(error) || (first === undefined ? "" : messageOf(first)) || "no answer";
+	const refusal = (what: string, hint: string) => new SluiceError("store", `${display}: ${what} (${message})`, { hint, cause: error });
 	if (CERTIFICATES.test(`${code} ${message}`))
-		return new SluiceError("store", `${display}: the connection cannot be encrypted as asked for (${message})`, {
-			hint: "name the certificate that signed the server's: sslrootcert=FILE; and the server by the name in its certificate",
-			cause: error,
-		});
+		return refusal(
+			"the connection cannot be encrypted as asked for",
+			"name the certificate that signed the server's: sslrootcert=FILE; and the server by the name in its certificate",
+		);
 	if (/^SASL|client password/.test(message))
-		return new SluiceError("store", `${display}: the database wants a password (${message})`, {
-			hint: "postgres://USER:PASSWORD@HOST/DATABASE, or PGPASSWORD in the environment",
-			cause: error,
-		});
-	if (typeof code === "string") {
-		for (const [pattern, what, hint] of REFUSALS)
-			if (pattern.test(code)) return new SluiceError("store", `${display}: ${what} (${message})`, { hint, cause: error });
-		if (PASSING.test(code)) return new Lost(message, { cause: error });
-		if (/^(?=.*\d)[0-9A-Z]{5}$/.test(code)) return error as Error;
-	}
-	if (typeof code === "string" || BROKEN.test(message)) return new Lost(message, { cause: error });
+		return refusal("the database wants a password", "postgres://USER:PASSWORD@HOST/DATABASE, or PGPASSWORD in the environment");
+	for (const [pattern, what, hint] of REFUSALS) if (pattern.test(code)) return refusal(what, hint);
+	if (PASSING.test(code)) return new Lost(message, { cause: error });
+	const isSqlState = /^(?=.*\d)[0-9A-Z]{5}$/.test(code);
+	if (!isSqlState && (code !== "" || BROKEN.test(message))) return new Lost(message, { cause: error });
 	return error instanceof Error ? error : new Error(message);
 }

@@ -3,8 +3,13 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type Server, startServer } from "../../../test/make/stores/postgres-server.ts";
+import type { StoreRead } from "../../contracts/store.ts";
+import { localHost, systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
-import { sessionOf } from "./session.ts";
+import { addressOf } from "./connection.ts";
+import { settings } from "./dialect.ts";
+import { runHost } from "./schema.ts";
+import { openSnapshots } from "./snapshots.ts";
 
 let server: Server;
 beforeAll(async () => {
@@ -17,6 +22,40 @@ type Node = { "Node Type": string; "Actual Rows": number; "Rows Removed by Filte
 const rowsOf = (node: Node): number =>
 	Math.max(node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0), ...(node.Plans ?? []).map(rowsOf));
 
+const PLACE = { rank: 0, level: 0, age_at: 1, id: 50 };
+const READS: StoreRead[] = [
+	{ read: "jobs", ids: [1, 2, 3] },
+	{ read: "done", ids: [1, 2, 3] },
+	{ read: "specs", ids: [1, 2, 3] },
+	{ read: "line", line: "", bucket: 1, limit: 10 },
+	{ read: "line", line: "", bucket: 1, below: PLACE, limit: 10 },
+	{ read: "line", line: "", bucket: 1, after: PLACE, limit: 10 },
+	{ read: "ahead", bucket: 1, ...PLACE, limit: 10 },
+	{ read: "oldest", bucket: 1, limit: 10 },
+	{ read: "buckets", line: "" },
+	{ read: "waiters", lines: ["lock:shared:a", "lock:exclusive:a"], limit: 10 },
+	{ read: "due", now: 0, limit: 10 },
+	{ read: "edges", pred: 1, after: 0, limit: 10 },
+	{ read: "fan", preds: [1, 2], limit: 10 },
+	{ read: "preds", job: 1, from: 0, limit: 10 },
+	{ read: "preds_of", jobs: [1, 2] },
+	{ read: "links", key: "a", role: "needs", after: 0, limit: 10 },
+	{ read: "locks", keys: ["a", "b"], lines: ["lock:shared:a"], limit: 10 },
+	{ read: "records", kind: "name", keys: ["a"] },
+	{ read: "runs", job: 1 },
+	{ read: "events", since: 100, limit: 10 },
+	{ read: "history", job: 7 },
+	{ read: "active", filter: {}, after: 0, limit: 10 },
+	{ read: "running", after: 0, limit: 10 },
+	{ read: "running", host: "a", after: 0, limit: 10 },
+	{ read: "ended", filter: {}, after: 0, limit: 10 },
+	{ read: "old", before: 10, after: { ended_at: 0, id: 0 }, limit: 10 },
+	{ read: "recent", before: { ended_at: 10, id: 0 }, limit: 10 },
+	{ read: "range", from: 5, to: 9, limit: 10 },
+	{ read: "ended_in", from: 5, to: 9 },
+	{ read: "failures", since: 0, limit: 10 },
+];
+
 test("what claims, ends and looks read, prepared and with the planner's statistics up to date", async () => {
 	const url = `${server.url()}?schema=plans`;
 	const filler = await openScheduler({ url, join: { name: "filler" }, config: { max_concurrent: 100, safety_cap: 0 } });
@@ -28,7 +67,7 @@ test("what claims, ends and looks read, prepared and with the planner's statisti
 	onTestFinished(() => admin.end());
 	await admin.query("ANALYZE");
 
-	// What two hosts ask that are in each other's way.
+	// What the leader asks that begins, what it asks in the middle of its work, and what the reads of the contract ask.
 	const asked = new Map<string, unknown[]>();
 	const plain = pg.Client.prototype.query;
 	onTestFinished(() => {
@@ -36,37 +75,39 @@ test("what claims, ends and looks read, prepared and with the planner's statisti
 	});
 	pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
 		const config = args[0] as { text?: string; values?: unknown[] };
-		if (config?.text?.match(/^\(?SELECT/) && config.text.includes("plans") && !config.text.includes("write_"))
-			asked.set(config.text, config.values ?? []);
+		if (config?.text?.match(/^(?:SELECT|WITH RECURSIVE)/) && config.text.includes('"plans"')) asked.set(config.text, config.values ?? []);
 		return Reflect.apply(plain, this, args);
 	} as typeof plain;
-	const [a, b] = [await openScheduler({ url, join: { name: "a" } }), await openScheduler({ url, join: { name: "b" } })];
+	const leader = await openScheduler({ url, join: { name: "a" } });
 	for (let round = 0; round < 5; round++)
-		for (const [host, scheduler] of [
-			["a", a],
-			["b", b],
-		] as const)
-			for (const { job, run } of await scheduler.claim({ worker: host, max: 1, host })) {
-				await scheduler.show(job.id);
-				await scheduler.why(job.id + 100);
-				await scheduler.complete({ job: job.id, token: run.token, exit_kind: "completed", exit_code: 0 });
-			}
-	await a.status();
-	await a.close();
-	await b.close();
+		for (const { job, run } of await leader.claim({ worker: "a", max: 1, host: "a" })) {
+			await leader.show(job.id);
+			await leader.why(job.id + 100);
+			await leader.complete({ job: job.id, token: run.token, exit_kind: "completed", exit_code: 0 });
+		}
+	await leader.status();
+	await leader.close();
+	const snapshots = openSnapshots(addressOf(url), { name: "plans", monotonic: systemClock.monotonic, after: localHost.after });
+	await snapshots.begin();
+	for (const request of READS) await snapshots.read(request);
+	await snapshots.close();
 	pg.Client.prototype.query = plain;
 
-	await admin.query(sessionOf("plans", 60_000).settings);
+	await admin.query(settings("SESSION"));
 	const far: string[] = [];
 	let count = 0;
 	for (const [text, values] of asked) {
 		await admin.query(`PREPARE p${++count} AS ${text.replace(" FOR UPDATE", "")}`);
-		const given = values.map((value) => (value === null ? "NULL" : admin.escapeLiteral(String(value)))).join(", ");
+		const literal = (value: unknown) => admin.escapeLiteral(Array.isArray(value) ? `{${value.join(",")}}` : String(value));
+		const given = values.map((value) => (value === null ? "NULL" : literal(value))).join(", ");
 		const { rows } = await admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE p${count}${values.length > 0 ? `(${given})` : ""}`);
 		const [{ Plan: plan }] = rows[0]["QUERY PLAN"] as [{ Plan: Node }];
 		if (rowsOf(plan) > 2000) far.push(`${rowsOf(plan)} rows: ${text}`);
 	}
-	expect(count).toBeGreaterThan(5);
+	expect(count).toBeGreaterThan(READS.length);
+	const assigned = `SELECT doc FROM "plans".job WHERE line = 'run' AND ${runHost("plans")} = 'a'`;
+	const { rows } = await admin.query(`EXPLAIN (FORMAT JSON) ${assigned}`);
+	expect(JSON.stringify(rows)).toContain("job_assigned");
 	expect(far).toEqual([]);
 });
 

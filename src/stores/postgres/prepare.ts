@@ -1,14 +1,16 @@
-// Brings a database to this version's schema, once, under a lock; one that is already there needs no rights beyond reading and writing.
+// Brings a database to this version's schema, once, under a lock. A database that is up to date already needs no rights beyond reading and writing.
 
 import { SluiceError } from "../../core/errors.ts";
 import { SCHEMA_VERSION } from "../migrations/index.ts";
+import { migration } from "../migrations/postgres.ts";
 import type { Address, Connection } from "./connection.ts";
-import { migration, WRITER } from "./schema.ts";
 
 const OLDEST_POSTGRES = 14;
 const LOCK = 7_551_221;
+/** How long a connection that prepares must wait for an answer: a large store takes a while to migrate. */
+export const PREPARE_MS = 900_000;
 
-/** Of the server, in numbers: 160004 is 16.4. */
+/** The server's version as a number: 160004 is 16.4. */
 export async function checkVersion(connection: Connection, { display }: Address): Promise<number> {
 	const server = Number((await connection.query("SHOW server_version_num")).rows[0]?.[0]);
 	if (server < OLDEST_POSTGRES * 10_000)
@@ -18,41 +20,41 @@ export async function checkVersion(connection: Connection, { display }: Address)
 	return server;
 }
 
-/** Returns the secret, which only roles that may read the jobs can read. */
-export async function prepareSchema(connection: Connection, address: Address): Promise<string> {
-	const { schema } = address;
+export async function prepareSchema(connection: Connection, address: Address): Promise<void> {
 	await checkVersion(connection, address);
-	if (await isReady()) return secretOf();
+	if ((await versionIn(connection, address)) === SCHEMA_VERSION) return;
 	await connection.query("BEGIN");
 	try {
 		await connection.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
-		if (!(await isReady())) {
-			const version = await versionIn(connection, address);
-			if (version === null) await connection.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
-			await connection.script(migration(schema, version ?? 0));
-		}
+		// Another process may have done it while this one waited for the lock.
+		const version = await versionIn(connection, address);
+		if (version === null) await connection.query(`CREATE SCHEMA IF NOT EXISTS "${address.schema}"`);
+		else if (version < SCHEMA_VERSION) await refuseOlderHosts(connection, address);
+		if (version !== SCHEMA_VERSION) await connection.script(migration(address.schema, version ?? 0));
 		await connection.query("COMMIT");
 	} catch (error) {
 		await connection.query("ROLLBACK").catch(() => {});
 		throw error;
 	}
-	return secretOf();
-
-	async function secretOf(): Promise<string> {
-		return String((await connection.query(`SELECT secret FROM "${schema}".head`)).rows[0]?.[0]);
-	}
-
-	async function isReady(): Promise<boolean> {
-		if ((await versionIn(connection, address)) !== SCHEMA_VERSION) return false;
-		const { rows } = await connection.query(
-			"SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND p.proname = $2",
-			[schema, WRITER],
-		);
-		return rows.length > 0;
-	}
 }
 
-/** null: nothing of ours is there yet. Refuses what is another program's, or too new. */
+/** Every process of a build with schema 3 or older has a connection of this name, past a pooler; it would go on to write into tables that it does not know. */
+async function refuseOlderHosts(connection: Connection, { display }: Address): Promise<void> {
+	const { rows } = await connection.query(
+		"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name ~ '^sluice [^ ]+ listener$'",
+	);
+	const count = Number(rows[0]?.[0]);
+	if (count > 0)
+		throw new SluiceError(
+			"store",
+			`${count === 1 ? "a process of an older Sluice still works" : `${count} processes of an older Sluice still work`} with ${display}`,
+			{
+				hint: "stop them on all hosts (sluice down), then start this one again: it brings the database up to date",
+			},
+		);
+}
+
+/** null: there is no store yet. Refuses a schema of another program, or of a newer version. */
 export async function versionIn(connection: Connection, { schema, display }: Address): Promise<number | null> {
 	const tables = await connection.query(
 		"SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'",

@@ -1,13 +1,14 @@
-// The contract on a real PostgreSQL, and what only many hosts bring: connections that break, notices, who leads.
+// The contract on a real PostgreSQL, and what only a term brings: a fence, statements that go with a commit, outcomes that are not known, and opening.
 
 import { describe, expect, onTestFinished, test } from "vitest";
-import { isLong } from "../../../test/make/long.ts";
+import { openPostgres } from "../../../test/make/stores/postgres-alone.ts";
 import {
 	admin,
-	lastWriter,
+	connected,
+	lastConnection,
 	newSchema,
 	opened,
-	parts,
+	openTerm,
 	put,
 	recordOf,
 	theServer,
@@ -16,275 +17,321 @@ import {
 	write,
 } from "../../../test/make/stores/postgres-stores.ts";
 import { openTcpProxy } from "../../../test/make/stores/tcp-proxy.ts";
-import { until } from "../../../test/make/until.ts";
 import { type Place, storeConformance } from "../../../test/store-conformance.ts";
-import { noChanges, StaleTransaction, type Store } from "../../contracts/store.ts";
-import { localHost } from "../../host/local.ts";
+import { noChanges, RefusedValue, StaleTransaction, type Store, TermOver } from "../../contracts/store.ts";
+import { localHost, systemClock } from "../../host/local.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
-import { WRITER } from "./schema.ts";
-import { settle } from "./settle.ts";
-import { openPostgres } from "./store.ts";
+import { DatabaseClock } from "./clock.ts";
+import { addressOf } from "./connection.ts";
+import { openSnapshots } from "./snapshots.ts";
 
 withServer();
 
 storeConformance("PostgreSQL", (): Place => {
 	const schema = newSchema();
-	return { open: () => openPostgres(urlOf(schema), { ...parts(), guess: "never", page: 2 }), shared: true };
+	return { open: () => openTerm(urlOf(schema)), shared: "in turn", failure: "ends it" };
 });
-if (isLong)
-	storeConformance("PostgreSQL, with the lock, one statement for each shape", (): Place => {
+
+const parts = { writer: "w", monotonic: systemClock.monotonic };
+const failureOf = async (call: () => unknown): Promise<unknown> => {
+	try {
+		await call();
+	} catch (error) {
+		return error;
+	}
+	return undefined;
+};
+const cutBy = (name: string) => admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [name]);
+const headOf = async (schema: string) => (await admin(`SELECT epoch, txn FROM "${schema}".head`))[0]?.map(Number);
+
+describe("a term", () => {
+	test("counts its commits; one that writes nothing is none", async () => {
 		const schema = newSchema();
-		return { open: () => openPostgres(urlOf(schema), { ...parts(), guess: "never", usual: 0 }), shared: true };
-	});
-storeConformance("PostgreSQL, guessing", (): Place => {
-	const schema = newSchema();
-	return { open: () => openPostgres(urlOf(schema), { ...parts(), usual: 0, page: 1 }), shared: false };
-});
-
-describe("a connection that breaks", () => {
-	/** The one that listens does not go through the proxy, which would take its notices for answers. */
-	const past = (url: string) => `${url}&direct=127.0.0.1:${theServer().port}`;
-
-	test("before the commit: begin again", async () => {
-		for (const guess of ["never", "alone"] as const) {
-			const store = await opened(urlOf(newSchema()), { guess });
-			await write(store, "k", 1);
-			await store.begin();
-			await store.write(put("k", 2));
-			await admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [`sluice ${lastWriter()}`]);
-			await expect(
-				(async () => {
-					await store.read({ read: "next_due" });
-					await store.commit();
-				})(),
-			).rejects.toThrow(StaleTransaction);
-			await store.rollback();
-			expect(await recordOf(store, "k")).toBe(1);
-			await write(store, "k", 3);
-			expect(await recordOf(store, "k")).toBe(3);
-		}
+		const store = await opened(urlOf(schema));
+		expect(await headOf(schema)).toEqual([1, 0]);
+		await recordOf(store, "k");
+		expect(await headOf(schema)).toEqual([1, 0]);
+		await write(store, "k", 1);
+		await write(store, "k", 2);
+		expect(await headOf(schema)).toEqual([1, 2]);
+		await store.begin();
+		await store.write(put("k", 3));
+		await store.rollback();
+		await write(store, "k", 4);
+		expect(await headOf(schema)).toEqual([1, 3]);
+		await opened(urlOf(schema));
+		expect(await admin(`SELECT epoch::int, first_txn::int FROM "${schema}".term ORDER BY epoch`)).toEqual([
+			[1, 0],
+			[2, 3],
+		]);
 	});
 
-	test("in the commit: done if it was done, once, whichever side lost the answer", async () => {
-		for (const guess of ["never", "alone"] as const) {
-			const proxy = await openTcpProxy(theServer().port);
-			onTestFinished(() => proxy.close());
-			const schema = newSchema();
-			const store = await opened(past(urlOf(schema, proxy.port)), { guess });
-			// All that was asked is answered then: the next answer is that of the commit.
-			await write(store, "k", "before");
-			await store.begin();
-			await store.write(put("k", "committed"));
-			proxy.loseAnswers();
-			await store.commit();
-			expect(await recordOf(store, "k")).toBe("committed");
-			await store.begin();
-			await store.write(put("k", "never sent"));
-			proxy.loseRequests();
-			await expect(store.commit()).rejects.toThrow(StaleTransaction);
-			await store.rollback();
-			expect(await recordOf(store, "k")).toBe("committed");
-		}
+	test("ends when another begins: what the leader before sends changes nothing, and it knows so", async () => {
+		const schema = newSchema();
+		const before = await opened(urlOf(schema));
+		await write(before, "k", 1);
+		await before.begin();
+		await before.write(put("k", "half"));
+		await before.rollback();
+		const after = await opened(urlOf(schema));
+		const error = await failureOf(() => write(before, "k", "late"));
+		expect(error).toBeInstanceOf(TermOver);
+		expect(error).toMatchObject({ doubt: false, txn: 2, message: expect.stringContaining("another process leads") });
+		expect(await failureOf(() => before.begin())).toBe(error);
+		expect(await recordOf(after, "k")).toBe(1);
+		await write(after, "k", 2);
+		expect(await headOf(schema)).toEqual([2, 2]);
 	});
 
-	test("without a word: after a while no caller waits for the answer any more, whatever was asked before", async () => {
-		const proxy = await openTcpProxy(theServer().port);
-		onTestFinished(() => proxy.close());
-		const store = await opened(past(urlOf(newSchema(), proxy.port)), { guess: "never", patienceMs: 400, idleMs: 120_000 });
+	test("a successor waits for the open transaction of the leader before, and counts it", async () => {
+		const schema = newSchema();
+		const before = await opened(urlOf(schema));
+		await before.begin();
+		await before.write(put("k", 1));
+		await before.read({ read: "next_due" });
+		const coming = opened(urlOf(schema));
+		await expect
+			.poll(async () => Number((await admin("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))[0]?.[0]))
+			.toBe(1);
+		await before.commit();
+		const after = await coming;
+		expect(await recordOf(after, "k")).toBe(1);
+		expect(await admin(`SELECT first_txn::int FROM "${schema}".term WHERE epoch = 2`)).toEqual([[1]]);
+	});
+
+	test("a change that PostgreSQL refuses ends it without doubt; data that it does not take fails alone", async () => {
+		const schema = newSchema();
+		const store = await opened(urlOf(schema));
 		await write(store, "k", 1);
 		await store.begin();
-		proxy.freeze();
-		await expect(store.read({ read: "next_due" })).rejects.toThrow(StaleTransaction);
-		proxy.mend();
+		await store.write({ ...noChanges(), records: [["name", "nul\0", 1]] });
+		const refused = await failureOf(() => store.commit());
+		expect(refused).toBeInstanceOf(RefusedValue);
+		expect(refused).toMatchObject({ code: "store", cause: { code: "22021" } });
 		await store.rollback();
-		expect(await recordOf(store, "k")).toBe(1);
-	});
-
-	test("in the commit: done if it was done, though others have committed since", async () => {
-		for (const usual of [0, Number.POSITIVE_INFINITY]) {
-			const proxy = await openTcpProxy(theServer().port);
-			onTestFinished(() => proxy.close());
-			const schema = newSchema();
-			const other = await opened(urlOf(schema), { guess: "never", usual });
-			const store = await opened(past(urlOf(schema, proxy.port)), { guess: "always", usual });
-			await write(store, "k", 1);
-			await store.begin();
-			await store.write(put("k", 2));
-			proxy.loseAnswers();
-			const committing = store.commit();
-			// Time for the others.
-			proxy.slow(50);
-			await until(async () => (await recordOf(other, "k")) === 2);
-			proxy.cut();
-			for (const value of [3, 4]) await write(other, "k", value);
-			// More than `head` keeps.
-			for (let more = 0; more < 30; more++) {
-				const writer = `one-of-many-hosts-${more}`;
-				const one = await openPostgres(urlOf(schema), { ...parts(), writer, guess: "never", usual });
-				await write(one, "k", 4);
-				await one.close();
-			}
-			expect(Number((await admin(`SELECT count(*) FROM "${schema}".writer`))[0]?.[0])).toBeGreaterThan(10);
-			proxy.mend();
-			await committing;
-			proxy.slow(0);
-			expect(await recordOf(store, "k")).toBe(4);
-		}
-	});
-
-	test("for longer than the patience: an error that names the address without the password, and later all is well", async () => {
-		const proxy = await openTcpProxy(theServer().port);
-		onTestFinished(() => proxy.close());
-		const url = urlOf(newSchema(), proxy.port).replace("sluice@", "sluice:secret@");
-		// The tables are there before: making them may take longer than that patience.
-		await opened(url);
-		const store = await opened(url, { patienceMs: 300 });
-		await write(store, "k", 1);
-		proxy.cut();
-		const error = await recordOf(store, "k").then(
-			() => null,
-			(error: Error) => error,
-		);
-		expect(error?.message).toMatch(/^postgres:\/\/sluice:\*\*\*@.* cannot be reached/);
-		proxy.mend();
-		expect(await recordOf(store, "k")).toBe(1);
-	});
-
-	test("that is silent without a word counts as broken, too", async () => {
-		const proxy = await openTcpProxy(theServer().port);
-		onTestFinished(() => proxy.close());
-		const store = await opened(urlOf(newSchema(), proxy.port), { patienceMs: 1500 });
-		await write(store, "k", 1);
-		proxy.freeze();
-		localHost.after(800, () => proxy.mend());
-		expect(await recordOf(store, "k")).toBe(1);
-	});
-
-	test("a writer that is stopped with the lock holds up the others for a while only, and is outrun", async () => {
-		const schema = newSchema();
-		const stuck = await opened(urlOf(schema), { guess: "never", idleMs: 200 });
-		const other = await opened(urlOf(schema));
-		await stuck.begin();
-		await stuck.write(put("k", "late"));
-		await write(other, "k", "in time");
-		await expect(stuck.commit()).rejects.toThrow(StaleTransaction);
-		await stuck.rollback();
-		expect(await recordOf(stuck, "k")).toBe("in time");
-	});
-});
-
-describe("others", () => {
-	test("hear of what is written, the writer does not; many writes soon become few notices, and the last is told", async () => {
-		const schema = newSchema();
-		const [one, other] = [await opened(urlOf(schema)), await opened(urlOf(schema))];
-		await Promise.all([one.lead?.(), other.lead?.()]);
-		const heard = { one: 0, other: 0 };
-		one.listen?.(() => heard.one++);
-		other.listen?.(() => heard.other++);
-		for (let step = 1; step <= 50; step++) await write(one, "k", step);
-		await until(() => heard.other > 0);
-		expect(heard.other).toBeLessThanOrEqual(50);
-		expect(heard.one).toBe(0);
-		const before = heard.other;
-		await write(one, "k", "last");
-		await until(() => heard.other > before);
-		expect(await recordOf(other, "k")).toBe("last");
-	});
-
-	test("come by the connection of the transactions where nothing stands between, and again after it broke", async () => {
-		const schema = newSchema();
-		const one = await opened(urlOf(schema));
-		const mine = `sluice ${lastWriter()}`;
-		const other = await opened(urlOf(schema));
-		await Promise.all([one.lead?.(), other.lead?.()]);
-		let heard = 0;
-		// As a scheduler does: who hears that something may be new looks.
-		one.listen?.(() => {
-			heard++;
-			void recordOf(one, "k");
-		});
-		// Without the connection that leads: that one is not needed for it.
-		await admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [`${mine} listener`]);
-		await write(other, "k", 1);
-		await until(() => heard > 0);
-		await admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [mine]);
-		const broken = heard;
-		await until(() => heard > broken);
-		await until(async () => {
-			const before = heard;
-			await write(other, "k", 2);
-			return heard > before;
-		});
-	});
-
-	test("where a pooler stands between, the listener goes past it", async () => {
-		const pooler = await openTcpProxy(theServer().port);
-		onTestFinished(() => pooler.close());
-		const schema = newSchema();
-		const one = await opened(`${urlOf(schema, pooler.port)}&direct=127.0.0.1:${theServer().port}`);
-		const other = await opened(urlOf(schema));
-		expect(await one.lead?.()).toBe(true);
-		pooler.cut();
-		let heard = 0;
-		one.listen?.(() => heard++);
-		await write(other, "k", 1);
-		await until(() => heard > 0);
-		pooler.mend();
-		expect(await recordOf(one, "k")).toBe(1);
-	});
-
-	test("one leads at a time; when it goes another does", async () => {
-		const schema = newSchema();
-		const one = await openPostgres(urlOf(schema), parts());
-		const other = await opened(urlOf(schema));
-		expect(await one.lead?.()).toBe(true);
-		expect(await other.lead?.()).toBe(false);
-		expect(await one.lead?.()).toBe(true);
-		const elsewhere = await opened(urlOf(newSchema()));
-		expect(await elsewhere.lead?.()).toBe(true);
-		await one.close();
-		await until(async () => (await other.lead?.()) === true);
-	});
-
-	test("the time is that of the lock, not that of waiting for it", async () => {
-		const schema = newSchema();
-		const [one, other] = [await opened(urlOf(schema), { guess: "never" }), await opened(urlOf(schema), { guess: "never" })];
-		for (const store of [one, other]) await write(store, "k", 1);
-		await one.begin();
-		const waiting = other.begin() as Promise<{ now: number }>;
-		const locked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-		await until(async () => Number((await admin(locked))[0]?.[0]) > 0);
-		const [[held]] = (await admin("SELECT extract(epoch FROM clock_timestamp()) * 1000")) as [[string]];
-		await one.commit();
-		expect((await waiting).now).toBeGreaterThanOrEqual(Math.floor(Number(held)));
-		await other.commit();
+		await write(store, "k", 2);
+		await store.begin();
+		await store.write({ ...noChanges(), fresh: [["name", "k", 3]] });
+		expect(await failureOf(() => store.read({ read: "next_due" }))).toMatchObject({ doubt: false, txn: 3 });
+		await store.rollback();
+		expect(await recordOf(await opened(urlOf(schema)), "k")).toBe(2);
 	});
 
 	test("the clock is the database's", async () => {
 		const store = await opened(urlOf(newSchema()));
-		const [[before]] = (await admin("SELECT extract(epoch FROM clock_timestamp()) * 1000")) as [[string]];
-		const { now } = (await store.begin()) as { now: number };
+		const before = Number((await admin("SELECT extract(epoch FROM clock_timestamp()) * 1000"))[0]?.[0]);
+		await write(store, "k", 1);
+		const { now } = store.begin();
 		await store.commit();
-		const [[after]] = (await admin("SELECT extract(epoch FROM clock_timestamp()) * 1000")) as [[string]];
-		expect(now).toBeGreaterThanOrEqual(Math.floor(Number(before)));
-		expect(now).toBeLessThanOrEqual(Number(after));
+		const after = Number((await admin("SELECT extract(epoch FROM clock_timestamp()) * 1000"))[0]?.[0]);
+		expect(now).toBeGreaterThanOrEqual(Math.floor(before) - 5);
+		expect(now).toBeLessThanOrEqual(after);
+	});
+});
+
+describe("attached statements", () => {
+	const insert = (schema: string, n: number, rows?: number) => ({
+		text: `INSERT INTO "${schema}".reply (member, n, at, error, body) VALUES ($1, $2, 0, false, '')`,
+		values: ["m", n],
+		...(rows === undefined ? {} : { rows }),
+	});
+	const replies = (schema: string) => admin(`SELECT n::int FROM "${schema}".reply ORDER BY n`);
+
+	test("go with the commit, and with the rollback; a commit with nothing else carries them as well", async () => {
+		const schema = newSchema();
+		const store = await opened(urlOf(schema));
+		await store.begin();
+		await store.write(put("k", 1));
+		store.attach([insert(schema, 1), insert(schema, 2, 1)]);
+		await store.commit();
+		await store.begin();
+		store.attach([insert(schema, 3)]);
+		await store.rollback();
+		await store.begin();
+		await store.commit();
+		await store.begin();
+		store.attach([insert(schema, 4)]);
+		await store.commit();
+		expect(await replies(schema)).toEqual([[1], [2], [4]]);
+		expect(await headOf(schema)).toEqual([1, 2]);
+	});
+
+	test("one that touches another number of rows undoes the transaction, which can be done again", async () => {
+		const schema = newSchema();
+		const store = await opened(urlOf(schema));
+		await store.begin();
+		await store.write(put("k", 1));
+		store.attach([insert(schema, 1), { text: `DELETE FROM "${schema}".request WHERE member = $1`, values: ["m"], rows: 1 }]);
+		await expect(store.commit()).rejects.toThrow(StaleTransaction);
+		await store.rollback();
+		expect(await recordOf(store, "k")).toBe(undefined);
+		expect(await replies(schema)).toEqual([]);
+		await write(store, "k", 2);
+		expect(await recordOf(store, "k")).toBe(2);
+	});
+});
+
+describe("a connection that breaks", () => {
+	test("before the commit: the term is over, without doubt", async () => {
+		const schema = newSchema();
+		const store = await opened(urlOf(schema));
+		await write(store, "k", 1);
+		await store.begin();
+		await store.write(put("k", 2));
+		await cutBy(lastConnection());
+		expect(await failureOf(() => store.read({ read: "next_due" }))).toMatchObject({ doubt: false, txn: 2 });
+		expect(await failureOf(() => store.commit())).toBeInstanceOf(TermOver);
+		await store.rollback();
+		expect(await recordOf(await opened(urlOf(schema)), "k")).toBe(1);
+	});
+
+	test("in the commit: doubt, and the next term says whether it was done", async () => {
+		for (const [lose, done] of [
+			["loseAnswers", true],
+			["loseRequests", false],
+		] as const) {
+			const proxy = await openTcpProxy(theServer().port);
+			onTestFinished(() => proxy.close());
+			const schema = newSchema();
+			const store = await opened(urlOf(schema, proxy.port));
+			await write(store, "k", "before");
+			await store.begin();
+			await store.write(put("k", "in doubt"));
+			// All that was asked before is answered then: the next answer is that of the commit.
+			await store.read({ read: "next_due" });
+			proxy[lose]();
+			const error = await failureOf(() => store.commit());
+			expect(error).toMatchObject({ doubt: true, txn: 2 });
+			const next = await opened(urlOf(schema));
+			const [[first]] = (await admin(`SELECT first_txn FROM "${schema}".term WHERE epoch = 2`)) as [[string]];
+			expect(Number(first) >= 2).toBe(done);
+			expect(await recordOf(next, "k")).toBe(done ? "in doubt" : "before");
+		}
+	});
+
+	test("without a word: after its patience the term is over", async () => {
+		const proxy = await openTcpProxy(theServer().port);
+		onTestFinished(() => proxy.close());
+		const schema = newSchema();
+		await (await connected(urlOf(schema))).end();
+		const store = await opened(urlOf(schema, proxy.port), { patienceMs: 400 });
+		await write(store, "k", 1);
+		store.begin();
+		proxy.freeze();
+		expect(await failureOf(() => store.read({ read: "next_due" }))).toMatchObject({ doubt: false });
+		proxy.mend();
+	});
+
+	test.each(["begin", "flush", "commit", "committed"])("as a fault at `%s`: nothing follows on this connection", async (at) => {
+		const schema = newSchema();
+		let armed = false;
+		const store = await opened(urlOf(schema), {
+			fault(point) {
+				if (armed && point === at) throw new Error("planted");
+			},
+		});
+		await write(store, "k", 1);
+		armed = true;
+		expect(await failureOf(() => write(store, "k", 2))).toMatchObject({ message: "planted" });
+		await store.rollback();
+		armed = false;
+		expect(await failureOf(() => store.begin())).toBeInstanceOf(TermOver);
+		expect(await recordOf(await opened(urlOf(schema)), "k")).toBe(at === "committed" ? 2 : 1);
+	});
+});
+
+describe("snapshots", () => {
+	const snapshots = (url: string, patienceMs = 20_000): Store => {
+		const store = openSnapshots(addressOf(url), {
+			name: "snapshots",
+			clock: new DatabaseClock(systemClock.monotonic),
+			patienceMs,
+			monotonic: systemClock.monotonic,
+			after: localHost.after,
+		});
+		onTestFinished(async () => void (await store.close()));
+		return store;
+	};
+
+	test("see one moment, say whether it is the same as before, and write nothing", async () => {
+		const schema = newSchema();
+		const store = await opened(urlOf(schema));
+		await write(store, "k", 1);
+		const member = snapshots(urlOf(schema));
+		expect(await member.begin()).toMatchObject({ fresh: false, now: expect.any(Number) });
+		await write(store, "k", 2);
+		expect(await member.read({ read: "records", kind: "name", keys: ["k"] })).toEqual([["k", 1]]);
+		await member.commit();
+		expect(await member.begin()).toMatchObject({ fresh: false });
+		expect(await member.read({ read: "records", kind: "name", keys: ["k"] })).toEqual([["k", 2]]);
+		await member.rollback();
+		expect(await member.begin()).toMatchObject({ fresh: true });
+		expect(await failureOf(() => member.write(put("k", 3)))).toMatchObject({ message: expect.stringContaining("assertion failed") });
+		await member.rollback();
+		expect(await recordOf(store, "k")).toBe(2);
+	});
+
+	test("come again after the connection broke, and say so when their patience is over", async () => {
+		const proxy = await openTcpProxy(theServer().port);
+		onTestFinished(() => proxy.close());
+		const schema = newSchema();
+		await write(await opened(urlOf(schema)), "k", 1);
+		const member = snapshots(urlOf(schema, proxy.port).replace("sluice@", "sluice:secret@"), 1500);
+		expect(await recordOf(member, "k")).toBe(1);
+		await member.begin();
+		await cutBy("sluice/4 snapshots");
+		expect(await failureOf(() => member.read({ read: "next_due" }))).toBeInstanceOf(StaleTransaction);
+		await member.rollback();
+		expect(await member.begin()).toMatchObject({ fresh: false });
+		await member.commit();
+		proxy.cut();
+		// As the engine does it: again for as long as the transaction is stale.
+		const insist = async (): Promise<unknown> => {
+			const error = await failureOf(() => recordOf(member, "k"));
+			await member.rollback();
+			return error instanceof StaleTransaction ? insist() : error;
+		};
+		expect(await insist()).toMatchObject({
+			message: expect.stringMatching(/^postgres:\/\/sluice:\*\*\*@.* cannot be reached/),
+		});
+		proxy.mend();
+		expect(await recordOf(member, "k")).toBe(1);
+	});
+
+	test("need no more than SELECT", async () => {
+		const schema = newSchema();
+		await write(await opened(urlOf(schema)), "k", 1);
+		const role = `reader_${schema}`;
+		await admin(`CREATE ROLE ${role} LOGIN`);
+		await admin(`GRANT USAGE ON SCHEMA "${schema}" TO ${role}`);
+		await admin(`GRANT SELECT ON ALL TABLES IN SCHEMA "${schema}" TO ${role}`);
+		expect(await recordOf(snapshots(urlOf(schema, theServer().port, role)), "k")).toBe(1);
 	});
 });
 
 describe("opening", () => {
 	test("several at once make the schema once", async () => {
 		const schema = newSchema();
-		const stores = await Promise.all(Array.from({ length: 5 }, () => opened(urlOf(schema))));
-		await write(stores[0] as Store, "k", 1);
-		expect(await recordOf(stores[4] as Store, "k")).toBe(1);
+		const connections = await Promise.all(Array.from({ length: 5 }, () => connected(urlOf(schema))));
+		for (const connection of connections) await connection.end();
+		expect(await headOf(schema)).toEqual([0, 0]);
+	});
+
+	test("one process leads; another is told which one, until it has gone", async () => {
+		const schema = newSchema();
+		const one = await openPostgres(urlOf(schema), { ...parts, writer: "first" });
+		await expect(openPostgres(urlOf(schema), parts)).rejects.toThrow(/^first leads the queue in postgres:/);
+		await (await openPostgres(urlOf(newSchema()), parts)).close();
+		await one.close();
+		await (await openPostgres(urlOf(schema), parts)).close();
 	});
 
 	test("needs no more than reading and writing once it is there", async () => {
 		const schema = newSchema();
-		await (await openPostgres(urlOf(schema), parts())).close();
-		const role = `host_${schema}`;
-		await expect(admin(`CREATE ROLE ${role} LOGIN`)).resolves.toEqual([]);
-		await expect(openPostgres(urlOf(schema, theServer().port, role), parts())).rejects.toMatchObject({
+		await (await openPostgres(urlOf(schema), parts)).close();
+		const role = `leader_${schema}`;
+		await admin(`CREATE ROLE ${role} LOGIN`);
+		await expect(openPostgres(urlOf(schema, theServer().port, role), parts)).rejects.toMatchObject({
 			code: "store",
 			hint: expect.stringContaining("docs/fleet.md"),
 		});
@@ -293,47 +340,19 @@ describe("opening", () => {
 		const store = await opened(urlOf(schema, theServer().port, role));
 		await write(store, "k", 1);
 		expect(await recordOf(store, "k")).toBe(1);
-		expect(await store.lead?.()).toBe(true);
 	});
-
-	test.each(["version", "commits"])(
-		"one from before, whose `head` counts in `%s`, is brought up to date, and hosts from before are kept out",
-		async (before) => {
-			const schema = newSchema();
-			const first = await openPostgres(urlOf(schema), parts());
-			await first.begin();
-			await first.write({ ...noChanges(), records: [["depth", "default", 3]] });
-			await first.commit();
-			await first.close();
-			await admin(settle(schema));
-			await admin(`ALTER TABLE "${schema}".head DROP COLUMN counters`);
-			await admin(`ALTER TABLE "${schema}".head RENAME COLUMN turn TO ${before}`);
-			await admin(`UPDATE "${schema}".head SET schema = 1`);
-			await admin(`DROP FUNCTION "${schema}".${WRITER}`);
-			await admin(`DROP TABLE "${schema}".page CASCADE`);
-			const store = await opened(urlOf(schema));
-			await store.begin();
-			expect(await store.read({ read: "records", kind: "depth", keys: ["default"] })).toEqual([["default", 3]]);
-			await store.write({ ...noChanges(), records: [["depth", "default", 4]] });
-			await store.commit();
-			await store.begin();
-			expect(await store.read({ read: "standing", kinds: ["depth"] })).toEqual([["depth", "default", 4]]);
-			await store.commit();
-			await expect(admin(`UPDATE "${schema}".head SET ${before} = ${before} + 1`)).rejects.toThrow(`"${before}" does not exist`);
-		},
-	);
 
 	test("refuses what a newer Sluice or another program has made, and what is no address", async () => {
 		const newer = newSchema();
-		await (await openPostgres(urlOf(newer), parts())).close();
+		await (await openPostgres(urlOf(newer), parts)).close();
 		await admin(`UPDATE "${newer}".head SET schema = ${MIGRATIONS.length + 1}`);
-		await expect(openPostgres(urlOf(newer), parts())).rejects.toThrow(/written by a newer Sluice/);
+		await expect(openPostgres(urlOf(newer), parts)).rejects.toThrow(/written by a newer Sluice/);
 		const foreign = newSchema();
 		await admin(`CREATE SCHEMA "${foreign}"`);
 		await admin(`CREATE TABLE "${foreign}".job (id int)`);
-		await expect(openPostgres(urlOf(foreign), parts())).rejects.toThrow(/belongs to another program/);
-		await expect(openPostgres(`${theServer().url()}?schema=a"b`, parts())).rejects.toThrow(/no plain name/);
-		await expect(openPostgres(`${theServer().url()}?direct=a/b`, parts())).rejects.toThrow(/no address/);
-		await expect(openPostgres(theServer().url("nowhere"), parts())).rejects.toThrow(/no such database/);
+		await expect(openPostgres(urlOf(foreign), parts)).rejects.toThrow(/belongs to another program/);
+		await expect(openPostgres(`${theServer().url()}?schema=a"b`, parts)).rejects.toThrow(/no plain name/);
+		await expect(openPostgres(`${theServer().url()}?direct=a/b`, parts)).rejects.toThrow(/no address/);
+		await expect(openPostgres(theServer().url("nowhere"), parts)).rejects.toThrow(/no such database/);
 	});
 });

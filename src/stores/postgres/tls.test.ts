@@ -7,9 +7,9 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { makeCertificates } from "../../../test/make/stores/certificate.ts";
 import { type Server, startServer } from "../../../test/make/stores/postgres-server.ts";
+import { checkDatabase } from "../../daemon/service/database-checks.ts";
 import { systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
-import { checkDatabase } from "./checks.ts";
 import { addressOf } from "./connection.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-tls-"));

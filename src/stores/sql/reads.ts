@@ -103,15 +103,15 @@ function event([seq, at, kind, job, by, data]: StoredEvent): EventRow {
  * line in which a job waits.
  */
 type LockRow =
-	| readonly [key: string, body: string, job: null, line: null]
-	| readonly [key: string, body: null, job: number, line: Parked | null]
-	| readonly [line: Parked, body: null, job: null, line: null];
+	| readonly [key: string, body: string, job: null]
+	| readonly [key: string, body: null, job: number]
+	| readonly [line: Parked, body: null, job: null];
 function lockRows(rows: LockRow[]): Replies["locks"] {
 	const found: Replies["locks"] = { records: [], wants: [], shared: [], lines: [] };
-	for (const [name, body, job, line] of rows) {
+	for (const [name, body, job] of rows) {
 		if (body !== null) found.records.push([name, JSON.parse(body)]);
 		else if (job === 0) found.shared.push(name);
-		else if (job !== null) found.wants.push({ key: name, job, runs: line === "run" });
+		else if (job !== null) found.wants.push({ key: name, job });
 		else found.lines.push(name);
 	}
 	return found;
@@ -219,10 +219,10 @@ const READS: { [Name in StoreRead["read"]]: Read<Name> } = {
 		query: ({ keys: wanted, lines, limit }) => {
 			const keys = JSON.stringify(wanted);
 			return {
-				sql: `SELECT key, body, NULL, NULL FROM record WHERE kind = 'lock' AND key IN {keys}
-UNION ALL SELECT key, NULL, job, (SELECT line FROM job WHERE id = wants.job) FROM (SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?) AS wants
-UNION ALL SELECT e.value, NULL, 0, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM link WHERE link.key = e.value AND link.role = 'shares')
-UNION ALL SELECT e.value, NULL, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')`,
+				sql: `SELECT key, body, NULL FROM record WHERE kind = 'lock' AND key IN {keys}
+UNION ALL SELECT key, NULL, job FROM (SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?) AS wants
+UNION ALL SELECT e.value, NULL, 0 FROM {texts} WHERE EXISTS (SELECT 1 FROM link WHERE link.key = e.value AND link.role = 'shares')
+UNION ALL SELECT e.value, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')`,
 				params: [keys, keys, limit, keys, JSON.stringify(lines)],
 			};
 		},
@@ -246,11 +246,13 @@ UNION ALL SELECT e.value, NULL, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 F
 	events: rows(`${EVENT} WHERE seq > ? ORDER BY seq LIMIT ?`, ({ since, limit }) => [since, limit], event),
 	history: rows(`${EVENT} WHERE job = ? ORDER BY seq`, ({ job }) => [job], event),
 	active: { query: (request) => filtered("job", request), reply: (found: StoredJob[]) => found.map(job) },
-	running: rows(
-		`SELECT ${STORED.job} FROM job WHERE line = 'run' AND id > ? ORDER BY id LIMIT ?`,
-		({ after, limit }) => [after, limit],
-		job,
-	),
+	running: {
+		query: ({ host, after, limit }) => ({
+			sql: `SELECT ${STORED.job} FROM job WHERE line = 'run' ${host === undefined ? "" : "AND {run_host} = ? "}AND id > ? ORDER BY id LIMIT ?`,
+			params: host === undefined ? [after, limit] : [host, after, limit],
+		}),
+		reply: (found: StoredJob[]) => found.map(job),
+	},
 	ended: { query: (request) => filtered("done", request), reply: (found: StoredJob[]) => found.map(job) },
 	old: rows(
 		`SELECT ${STORED.done} FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?`,

@@ -8,13 +8,12 @@ import { pack, written } from "./document.ts";
 export type Cell = string | number | null;
 /**
  * A statement to run once for each row of `width` cells. The cells are one flat list, since an array for each row would cost more than its share of the SQL.
- * `forgets`: one of the deletions that remove the same jobs from every table.
  */
-export type Write = { sql: string; width: number; cells: Cell[]; forgets?: true };
+export type Write = { sql: string; width: number; cells: Cell[] };
 
 const marks = (count: number) => Array.from({ length: count }, () => "?").join(", ");
 
-/** Makes an INSERT of one row an INSERT of several: SQLite takes them in fewer calls, PostgreSQL in fewer round trips. */
+/** Makes an INSERT of one row an INSERT of several: SQLite takes them in fewer calls. */
 export const widen = (sql: string, rows: number): string =>
 	sql.replace(/VALUES (\([^)]*\))/, (_, row: string) => `VALUES ${Array.from({ length: rows }, () => row).join(", ")}`);
 
@@ -22,24 +21,24 @@ export const INSERT_JOB = `INSERT INTO job (line, bucket, rank, level, age_at, r
 export const UPDATE_JOB =
 	"UPDATE job SET line = ?, bucket = ?, rank = ?, level = ?, age_at = ?, ready_at = ?, due_at = ?, status = ?, lane = ?, batch = ?, doc = ? WHERE id = ?";
 
-export const INSERT_DONE = `INSERT INTO done (id, status, lane, batch, ended_at, doc) VALUES (${marks(6)})`;
-export const INSERT_SPEC = `INSERT INTO spec (id, body) VALUES (${marks(2)}) ON CONFLICT (id) DO UPDATE SET body = excluded.body`;
-export const INSERT_EDGE = `INSERT INTO edge (pred, job, policy, seq) VALUES (${marks(4)})`;
-export const INSERT_LINK = `INSERT INTO link (key, role, job) VALUES (${marks(3)}) ON CONFLICT DO NOTHING`;
-export const INSERT_RUN = `INSERT INTO run (job, attempt, doc) VALUES (${marks(3)})`;
-export const INSERT_EVENT = `INSERT INTO event (seq, at, kind, job, by, data) VALUES (${marks(6)})`;
-export const INSERT_RECORD = `INSERT INTO record (kind, key, body) VALUES (${marks(3)}) ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body`;
+const INSERT_DONE = `INSERT INTO done (id, status, lane, batch, ended_at, doc) VALUES (${marks(6)})`;
+const INSERT_SPEC = `INSERT INTO spec (id, body) VALUES (${marks(2)}) ON CONFLICT (id) DO UPDATE SET body = excluded.body`;
+const INSERT_EDGE = `INSERT INTO edge (pred, job, policy, seq) VALUES (${marks(4)})`;
+const INSERT_LINK = `INSERT INTO link (key, role, job) VALUES (${marks(3)}) ON CONFLICT DO NOTHING`;
+const INSERT_RUN = `INSERT INTO run (job, attempt, doc) VALUES (${marks(3)})`;
+const INSERT_EVENT = `INSERT INTO event (seq, at, kind, job, by, data) VALUES (${marks(6)})`;
+const INSERT_RECORD = `INSERT INTO record (kind, key, body) VALUES (${marks(3)}) ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body`;
 
-export const INSERT_FRESH = `INSERT INTO record (kind, key, body) VALUES (${marks(3)})`;
+const INSERT_FRESH = `INSERT INTO record (kind, key, body) VALUES (${marks(3)})`;
 
-export const DELETE_UNDONE = "DELETE FROM done WHERE id IN {ids}";
-export const DELETE_EDGES = "DELETE FROM edge WHERE job IN {ids}";
-export const DELETE_JOB = "DELETE FROM job WHERE id IN {ids}";
-export const DELETE_LINK = "DELETE FROM link WHERE key = ? AND role = ? AND job = ?";
-export const DELETE_RECORD = "DELETE FROM record WHERE kind = ? AND key = ?";
+const DELETE_UNDONE = "DELETE FROM done WHERE id IN {ids}";
+const DELETE_EDGES = "DELETE FROM edge WHERE job IN {ids}";
+const DELETE_JOB = "DELETE FROM job WHERE id IN {ids}";
+const DELETE_LINK = "DELETE FROM link WHERE key = ? AND role = ? AND job = ?";
+const DELETE_RECORD = "DELETE FROM record WHERE kind = ? AND key = ?";
 
 /** No query needs the place in the order of a running job, so this UPDATE leaves those columns and their indexes alone. */
-export const UPDATE_RUNNING = "UPDATE job SET line = ?, ready_at = ?, due_at = ?, status = ?, doc = ? WHERE id = ?";
+const UPDATE_RUNNING = "UPDATE job SET line = ?, ready_at = ?, due_at = ?, status = ?, doc = ? WHERE id = ?";
 
 /** Deletions come before the inserts that replace them. Each list is empty for most transactions. */
 export function* writes(changes: Changes): Generator<Write> {
@@ -65,8 +64,7 @@ export function* writes(changes: Changes): Generator<Write> {
 		if (gone.length > 0) yield rows(DELETE_RECORD, 2, gone, (cells, [kind, key]) => cells.push(kind, key));
 	}
 	if (fresh.length > 0) yield rows(INSERT_FRESH, 3, fresh, recordCells);
-	if (forget.length > 0)
-		for (const [table, column] of FORGET) yield { ...list(`DELETE FROM ${table} WHERE ${column} IN {ids}`, forget), forgets: true };
+	if (forget.length > 0) for (const [table, column] of FORGET) yield list(`DELETE FROM ${table} WHERE ${column} IN {ids}`, forget);
 }
 
 const list = (sql: string, ids: readonly number[]): Write => ({ sql, width: 1, cells: [JSON.stringify(ids)] });
@@ -87,7 +85,7 @@ const eventCells = (cells: Cell[], { seq, at, kind, job, by, data }: EventRow) =
 const recordCells = (cells: Cell[], [kind, key, value]: Changes["records"][number]) => cells.push(kind, key, JSON.stringify(value));
 
 /** The tables that hold rows of a job. Edges from a forgotten job to a kept one stay, so that the kept job still shows what it came after. */
-export const FORGET = [
+const FORGET = [
 	["job", "id"],
 	["done", "id"],
 	["spec", "id"],

@@ -46,6 +46,7 @@ const dialect = (sql: string) =>
 				.replaceAll("{ids}", "(SELECT value FROM json_each(?))")
 				.replaceAll("{keys}", "(SELECT value FROM json_each(?))")
 				.replaceAll("{texts}", "json_each(?) AS e")
+				.replaceAll("{run_host}", "CASE WHEN json_valid(doc) THEN doc ->> '$.run.host' END")
 		: sql;
 
 /**

@@ -6,6 +6,7 @@ import { makeFolder } from "../folder.ts";
 import { TestHome } from "./daemon.ts";
 import { makeProgram } from "./program.ts";
 
+export const HOST_DAEMON = "test/make/daemons/host-daemon.ts";
 let program: string | undefined;
 
 export class TestHost extends TestHome {
@@ -16,9 +17,12 @@ export class TestHost extends TestHome {
 		super(join(makeFolder(), name));
 	}
 
+	/** Another program than that of this build. */
+	program: string | undefined;
+
 	protected override argv(): string[] {
-		program ??= makeProgram("test/make/daemons/host-daemon.ts");
-		return [program, this.path, this.store, this.name];
+		program ??= makeProgram(HOST_DAEMON);
+		return [this.program ?? program, this.path, this.store, this.name];
 	}
 }
 

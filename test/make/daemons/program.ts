@@ -1,6 +1,6 @@
 // Programs of this repository for tests that need real processes: bundled from the sources as they are now, so that no test runs an old build.
 
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
@@ -20,6 +20,18 @@ export function makeProgram(entry: string): string {
 		packages: "external",
 		logLevel: "silent",
 	});
+	process.once("exit", () => rmSync(outfile, { force: true }));
+	return outfile;
+}
+
+/** The same program as a build that speaks later messages of a fleet. */
+export function makeLaterProgram(entry: string): string {
+	const path = makeProgram(entry);
+	const text = readFileSync(path, "utf8");
+	const later = text.replace(/\bMESSAGES = (\d+);/, (_, version: string) => `MESSAGES = ${Number(version) + 1};`);
+	if (later === text) throw new Error("the version of the messages was not found in the bundle");
+	const outfile = path.replace(/\.mjs$/, "-later.mjs");
+	writeFileSync(outfile, later);
 	process.once("exit", () => rmSync(outfile, { force: true }));
 	return outfile;
 }

@@ -2,7 +2,6 @@
 
 import pg from "pg";
 import { TABLES } from "../../../src/stores/moving/tables.ts";
-import { settle } from "../../../src/stores/postgres/settle.ts";
 import { withDatabase } from "./store-file.ts";
 
 export type Dump = Record<string, unknown[][]>;
@@ -32,8 +31,7 @@ export async function dumpDatabase(url: string, schema = "sluice"): Promise<Dump
 	await client.connect();
 	try {
 		const dump: Dump = {};
-		// Counters where they would be without `head`; nothing of it stays.
-		await client.query(`BEGIN; SELECT 1 FROM "${schema}".head FOR UPDATE; ${settle(schema)}`);
+		await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
 		for (const [name, text] of sql((name) => `"${schema}".${name}`))
 			dump[name] = ((await client.query({ text, rowMode: "array" })).rows as unknown[][]).filter((row) => !isMark(row));
 		return dump;

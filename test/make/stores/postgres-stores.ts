@@ -2,15 +2,18 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
-import { type Changes, noChanges, StaleTransaction, type Store } from "../../../src/contracts/store.ts";
-import { localHost, systemClock } from "../../../src/host/local.ts";
-import type { PostgresOptions } from "../../../src/stores/postgres/options.ts";
-import { openPostgres } from "../../../src/stores/postgres/store.ts";
+import { type Changes, noChanges, type Store } from "../../../src/contracts/store.ts";
+import { systemClock } from "../../../src/host/local.ts";
+import { DatabaseClock } from "../../../src/stores/postgres/clock.ts";
+import { addressOf, type Connection } from "../../../src/stores/postgres/connection.ts";
+import { prepareSchema } from "../../../src/stores/postgres/prepare.ts";
+import { PostgresStore, type TermOptions } from "../../../src/stores/postgres/store.ts";
+import { beginTerm, connectToLead } from "../../../src/stores/postgres/term.ts";
 import { type Server, startServer } from "./postgres-server.ts";
 
 let server: Server;
 let schemas = 0;
-let writers = 0;
+let leaders = 0;
 
 /** To be called at the top of a file of tests. */
 export function withServer(): void {
@@ -21,16 +24,34 @@ export function withServer(): void {
 }
 
 export const theServer = () => server;
-/** The name of the writer that was opened last. */
-export const lastWriter = () => `w${writers}`;
-export const parts = () => ({ writer: `w${++writers}`, monotonic: systemClock.monotonic, after: localHost.after });
 export const newSchema = () => `s${++schemas}`;
 export const urlOf = (schema: string, port = server.port, user = "sluice") =>
 	`postgres://${user}@127.0.0.1:${port}/postgres?schema=${schema}`;
 
-export async function opened(url: string, more: Partial<PostgresOptions> = {}): Promise<Store> {
-	const store = await openPostgres(url, { ...parts(), ...more });
-	onTestFinished(async () => void (await store.close()));
+/** A connection as a leader has it, to a schema that is up to date. */
+export async function connected(url: string, patienceMs = 20_000): Promise<Connection> {
+	const connection = await connectToLead(addressOf(url), { name: `leader ${++leaders}`, patienceMs });
+	await prepareSchema(connection, addressOf(url));
+	return connection;
+}
+/** The name of the connection that was made last, as pg_stat_activity shows it. */
+export const lastConnection = () => `sluice/4 leader ${leaders}`;
+
+/** The store of a new term, which ends that of the store before: without the lock of a leader. */
+export async function openTerm(
+	url: string,
+	{ patienceMs, ...more }: Partial<TermOptions> & { patienceMs?: number } = {},
+): Promise<PostgresStore> {
+	const connection = await connected(url, patienceMs);
+	const { schema } = addressOf(url);
+	const { epoch, txn, now } = await beginTerm(connection, schema, { leader: `leader ${leaders}`, rank: 0 });
+	const clock = new DatabaseClock(systemClock.monotonic);
+	clock.learn(now);
+	return new PostgresStore(connection, { schema, epoch, txn, clock, ...more });
+}
+export async function opened(url: string, more: Parameters<typeof openTerm>[1] = {}): Promise<PostgresStore> {
+	const store = await openTerm(url, more);
+	onTestFinished(() => store.close());
 	return store;
 }
 export const put = (key: string, value: unknown): Changes => ({ ...noChanges(), records: [["name", key, value]] });
@@ -39,22 +60,12 @@ export async function write(store: Store, key: string, value: unknown): Promise<
 	await store.write(put(key, value));
 	await store.commit();
 }
-/** As the engine does it: again for as long as it is outrun. */
-export async function insist<T>(store: Store, body: () => Promise<T>): Promise<T> {
-	for (;;) {
-		try {
-			await store.begin();
-			const result = await body();
-			await store.commit();
-			return result;
-		} catch (error) {
-			await store.rollback();
-			if (!(error instanceof StaleTransaction)) throw error;
-		}
-	}
+export async function recordOf(store: Store, key: string): Promise<unknown> {
+	await store.begin();
+	const [found] = await store.read({ read: "records", kind: "name", keys: [key] });
+	await store.commit();
+	return found?.[1];
 }
-export const recordOf = (store: Store, key: string) =>
-	insist(store, async () => (await store.read({ read: "records", kind: "name", keys: [key] }))[0]?.[1]);
 export async function admin(sql: string, values: unknown[] = []): Promise<unknown[][]> {
 	const client = new pg.Client({ connectionString: server.url() });
 	await client.connect();

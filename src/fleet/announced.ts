@@ -1,0 +1,67 @@
+// The claims that this process has announced to the leader: each stands there until jobs are assigned to it, it expires, or it is withdrawn. The next claim of
+// the same worker takes what was assigned, and announces again.
+
+import type { Claimed } from "../contracts/scheduler.ts";
+import type { ArgumentsOf } from "../scheduler/operations/core.ts";
+import type { Settlement } from "../scheduler/transaction/pending.ts";
+
+export type ClaimArguments = ArgumentsOf<"claim">;
+/** How long a claim stands: a host that died may be assigned jobs for so long. */
+const STAND_MS = 10_000;
+
+type Slot = { worker: string; assigned: Claimed[]; failed: { error: unknown } | undefined; withdraw: (() => Promise<void>) | undefined };
+type Parts = {
+	/** Lets the claim stand at the leader until then. Returns a function that withdraws it. */
+	announce(claim: ClaimArguments, until: number, done: (outcome: Settlement) => void): () => Promise<void>;
+	now(): number;
+	/** The next claim of a worker would bring something. */
+	wake(): void;
+};
+
+export class AnnouncedClaims {
+	private readonly slots = new Map<string, Slot>();
+
+	constructor(private readonly parts: Parts) {}
+
+	claim(claim: ClaimArguments): Claimed[] {
+		const { worker, host, lanes, kinds } = claim;
+		const key = JSON.stringify([worker, host, lanes, kinds]);
+		const slot = this.slots.get(key) ?? { worker, assigned: [], failed: undefined, withdraw: undefined };
+		this.slots.set(key, slot);
+		const { failed } = slot;
+		slot.failed = undefined;
+		if (failed) throw failed.error;
+		const assigned = slot.assigned.splice(0);
+		const max = (claim.max ?? 1) - assigned.length;
+		if (slot.withdraw === undefined && max > 0) this.announce(slot, { ...claim, max });
+		return assigned;
+	}
+
+	/** The worker claims no more: returns what was assigned to it meanwhile. */
+	async retire(worker: string): Promise<Claimed[]> {
+		const left: Claimed[] = [];
+		for (const [key, slot] of this.slots) {
+			if (slot.worker !== worker) continue;
+			await slot.withdraw?.();
+			left.push(...slot.assigned);
+			this.slots.delete(key);
+		}
+		return left;
+	}
+
+	private announce(slot: Slot, claim: ClaimArguments): void {
+		let isOver = false;
+		const withdraw = this.parts.announce(claim, this.parts.now() + STAND_MS, (outcome) => {
+			isOver = true;
+			slot.withdraw = undefined;
+			// The worker's next claim throws the error. It is not woken for that: it would only claim again, and be refused again.
+			if ("error" in outcome) slot.failed = outcome;
+			else {
+				slot.assigned.push(...(outcome.value as Claimed[]));
+				this.parts.wake();
+			}
+		});
+		// A claim can be refused at once.
+		if (!isOver) slot.withdraw = withdraw;
+	}
+}

@@ -1,0 +1,260 @@
+// A member's calls: each is a request to the leader, whichever that is, and is carried out once or not at all. One insert is under way at a time; one in doubt is
+// repeated before the next, so requests become visible in the order of their numbers.
+
+import { SluiceError } from "../core/errors.ts";
+import type { Settlement } from "../scheduler/transaction/pending.ts";
+import { type FleetTime, type Outgoing, type Polled, type Post, type Reply, Unreachable } from "./database.ts";
+import { BODY_MAX, MESSAGES, OPEN_CALLS_MAX, readError, readValue } from "./messages.ts";
+
+const PATIENCE_MS = 30_000;
+/** Requests in one insert, and their characters. */
+const BATCH_MAX = 500;
+const BATCH_CHARS = 1_000_000;
+/** Pauses between polls for replies: the first ones, then longer by half each time. The leader takes about as long for most requests. */
+const POLL_MS = 20;
+const EVEN_POLLS = 8;
+const LONGEST_POLL_MS = 250;
+const RETRY_MS = 200;
+/** How long a member that closes waits for the database. */
+const CLOSE_MS = 5_000;
+
+type Call = {
+	request: Omit<Outgoing, "n" | "withdrawn">;
+	done(outcome: Settlement): void;
+	/** Given when the request is first sent. */
+	n: number;
+	/** "no": no insert of it has left this process. */
+	sent: "no" | "perhaps";
+	withdrawn: boolean;
+};
+export type MemberParts = {
+	post: Post;
+	time: FleetTime;
+	/** Called with each poll's answer. */
+	onPolled(polled: Polled): void;
+	/** Pause between polls while nothing but claims that stand is open: all members of a fleet poll at once. */
+	restMs(): number;
+	/** How long a caller waits for the leader before its request is withdrawn. */
+	patienceMs?: (() => number) | undefined;
+};
+/** `until`: a claim stands until then; it is not withdrawn when no leader answers. */
+export type Sending = { name: string; args: string; by: string | undefined; until?: number };
+
+export class Member {
+	private n = 0;
+	private readonly queue: Call[] = [];
+	private readonly open = new Map<number, Call>();
+	private readonly collected = new Set<number>();
+	private sending: Promise<void> | undefined;
+	private polling: Promise<void> | undefined;
+	private polls = 0;
+	private cancelPoll = () => {};
+	private closed = false;
+	private closeBy = Number.POSITIVE_INFINITY;
+
+	constructor(private readonly parts: MemberParts) {}
+
+	/** Sends a request; its outcome is always known in the end. Returns a function that withdraws it. */
+	send({ name, args, by, until }: Sending, done: (outcome: Settlement) => void): () => Promise<void> {
+		const refusal = this.refuse(name, args, until);
+		if (refusal) {
+			done({ error: refusal });
+			return async () => {};
+		}
+		const request = { messages: MESSAGES, name, args, by: by ?? null, until: until ?? null };
+		const call: Call = { request, n: 0, sent: "no", withdrawn: false, done };
+		const withdraw = () => this.withdraw(call);
+		if (until === undefined) {
+			const cancel = this.parts.time.after(this.patienceMs(), () => void withdraw(), "hold");
+			call.done = (outcome) => {
+				cancel();
+				done(outcome);
+			};
+		}
+		this.queue.push(call);
+		this.flush();
+		return withdraw;
+	}
+
+	private patienceMs(): number {
+		return this.parts.patienceMs?.() ?? PATIENCE_MS;
+	}
+
+	private refuse(name: string, args: string, until: number | undefined): SluiceError | undefined {
+		if (this.closed) return new SluiceError("closed", "the scheduler is closed", { hint: "open it again" });
+		if (args.length > BODY_MAX)
+			return new SluiceError(
+				"limit",
+				`the arguments of ${name} have ${args.length} characters; a host can send ${BODY_MAX} to its leader`,
+				{
+					hint: "make several smaller calls of it, or call on the host that leads",
+				},
+			);
+		if (until === undefined && this.queue.length + this.open.size >= OPEN_CALLS_MAX)
+			return new SluiceError("limit", `${OPEN_CALLS_MAX} calls of this process wait for the leader already`, {
+				hint: "wait for some of them",
+			});
+		return undefined;
+	}
+
+	/** Polls at once: a hint says that a reply may be there. */
+	nudge(): void {
+		if (this.polling !== undefined) this.polls = 0;
+		else this.schedule(0);
+	}
+
+	/** Polls once; also when the member waits for nothing. */
+	poll(): Promise<void> {
+		this.polling ??= this.look().finally(() => {
+			this.polling = undefined;
+			if (this.open.size > 0) this.schedule(this.pause());
+		});
+		return this.polling;
+	}
+
+	get isWaiting(): boolean {
+		return this.open.size > 0;
+	}
+
+	/** Requests under way are withdrawn; their callers get an error, or the outcome. */
+	async close(): Promise<void> {
+		this.closed = true;
+		this.closeBy = this.parts.time.monotonic() + CLOSE_MS;
+		this.cancelPoll();
+		await Promise.all([...this.queue, ...this.open.values()].map((call) => this.withdraw(call)));
+	}
+
+	/** Calls of one turn go in one insert. */
+	private flush(): void {
+		this.sending ??= Promise.resolve()
+			.then(() => this.sendAll())
+			.catch((error) => this.failAll(error))
+			.finally(() => {
+				this.sending = undefined;
+				if (this.queue.length > 0) this.flush();
+			});
+	}
+
+	/** A member that closes could not reach the database. */
+	private failAll(cause: unknown): void {
+		const calls = [...this.queue.splice(0), ...this.open.values()];
+		this.open.clear();
+		for (const call of calls) call.done({ error: this.unknownOutcome(cause) });
+	}
+
+	private unknownOutcome(cause: unknown): SluiceError {
+		return new SluiceError("store", "the scheduler was closed while the database did not answer", {
+			hint: "look whether the call was carried out",
+			cause,
+		});
+	}
+
+	private async sendAll(): Promise<void> {
+		while (this.queue.length > 0) {
+			const batch = this.takeBatch();
+			await this.insist(() => this.insert(batch));
+			this.polls = 0;
+			this.schedule(this.pause());
+		}
+	}
+
+	private takeBatch(): Call[] {
+		const batch: Call[] = [];
+		let length = 0;
+		while (batch.length < BATCH_MAX && length < BATCH_CHARS) {
+			const call = this.queue.shift();
+			if (!call) break;
+			call.n = ++this.n;
+			this.open.set(call.n, call);
+			length += call.request.args.length;
+			batch.push(call);
+		}
+		return batch;
+	}
+
+	/** A request that was given up before its insert left is inserted as withdrawn: numbers have no gaps. */
+	private async insert(batch: readonly Call[]): Promise<void> {
+		const unsent = batch.filter(({ sent }) => sent === "no");
+		for (const call of unsent) call.sent = "perhaps";
+		try {
+			await this.parts.post.send(batch.map(({ request, n, withdrawn }) => ({ ...request, n, withdrawn })));
+		} catch (error) {
+			if (error instanceof Unreachable) for (const call of unsent) call.sent = "no";
+			throw error;
+		}
+	}
+
+	/** Repeats a statement until the database has answered it, or until a member that closes has waited long enough. */
+	private async insist(statement: () => Promise<unknown>): Promise<void> {
+		for (;;) {
+			try {
+				await statement();
+				return;
+			} catch (error) {
+				if (this.parts.time.monotonic() >= this.closeBy) throw error;
+				await new Promise<void>((resolve) => void this.parts.time.after(RETRY_MS, resolve));
+			}
+		}
+	}
+
+	private async withdraw(call: Call): Promise<void> {
+		const queued = this.queue.indexOf(call);
+		if (queued >= 0) this.queue.splice(queued, 1);
+		else if (call.withdrawn || !this.open.has(call.n)) return;
+		call.withdrawn = true;
+		if (call.sent === "no") {
+			this.open.delete(call.n);
+			return call.done({ error: this.unanswered() });
+		}
+		const { n } = call;
+		try {
+			await this.insist(() => this.parts.post.withdraw({ ...call.request, n, withdrawn: true }));
+			await this.insist(() => this.look());
+		} catch (cause) {
+			if (this.open.delete(n)) call.done({ error: this.unknownOutcome(cause) });
+			return;
+		}
+		if (this.open.delete(n)) call.done({ error: this.unanswered() });
+	}
+
+	private unanswered(): SluiceError {
+		if (this.closed) return new SluiceError("closed", "the scheduler was closed; the call was not carried out", { hint: "open it again" });
+		const seconds = Math.round(this.patienceMs() / 1000);
+		return new SluiceError("store", `no leader has answered for ${seconds} s; the call was not carried out`, {
+			hint: "sluice doctor says whether a host leads; at least one daemon with host.lead other than never must run",
+		});
+	}
+
+	private pause(): number {
+		if (!this.isAsking()) return this.parts.restMs();
+		const longer = Math.max(0, this.polls++ - EVEN_POLLS);
+		return Math.min(LONGEST_POLL_MS, POLL_MS * 1.5 ** longer);
+	}
+
+	/** A caller waits for a reply. */
+	private isAsking(): boolean {
+		for (const { request } of this.open.values()) if (request.until === null) return true;
+		return false;
+	}
+
+	private schedule(ms: number): void {
+		if (this.closed) return;
+		this.cancelPoll();
+		this.cancelPoll = this.parts.time.after(ms, () => void this.poll().catch(() => {}), "hold");
+	}
+
+	private async look(): Promise<void> {
+		const collected = [...this.collected];
+		const polled = await this.parts.post.poll(collected);
+		for (const n of collected) this.collected.delete(n);
+		for (const reply of polled.replies) this.take(reply);
+		this.parts.onPolled(polled);
+	}
+
+	private take({ n, failed, body }: Reply): void {
+		this.collected.add(n);
+		const call = this.open.get(n);
+		if (!this.open.delete(n) || !call) return;
+		call.done(failed ? { error: readError(body) } : { value: readValue(body) });
+	}
+}
