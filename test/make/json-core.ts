@@ -1,6 +1,13 @@
 // A core whose arguments and results go through JSON, as those that another process sends do. It notes which operations were called.
 
-import type { ArgumentsOf, Core, Given, OperationName, ResultOf } from "../../src/scheduler/operations/core.ts";
+import {
+	type ArgumentsOf,
+	argumentsFrom,
+	type Core,
+	type Given,
+	type OperationName,
+	type ResultOf,
+} from "../../src/scheduler/operations/core.ts";
 
 export const CALLED = new Set<OperationName>();
 
@@ -31,8 +38,13 @@ export function jsonCore(core: Core): Core {
 		const made: Given<N> = make ? () => data(make(), name) : data(given, name);
 		return data(await core.call(name, made, options), `the result of ${name}`);
 	}
+	async function dryRun<N extends OperationName>(name: N, given: Given<N>): Promise<ResultOf<N>> {
+		CALLED.add(name);
+		return data(await core.dryRun(name, data(argumentsFrom(given), name)), `the result of ${name}`);
+	}
 	return Object.create(core, {
 		call: { value: call },
+		dryRun: { value: dryRun },
 		onCommit: {
 			get: () => core.onCommit,
 			set: (next: Core["onCommit"]) => {

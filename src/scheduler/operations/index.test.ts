@@ -48,6 +48,22 @@ test("a manifest in pieces: facts that were probed for it are learnt, and applie
 	expect((await sluice.show(3)).priority).toBe(5);
 });
 
+test("the leases of several runs are renewed with one call, which names those that are over", async () => {
+	const engine = new Engine({
+		...{ store: openSqlite(":memory:"), clock: systemClock, host: localHost, chance, by: "test" },
+		config: createSettings({}).in,
+	});
+	const core = jsonCore(engineCore(engine));
+	onTestFinished(() => core.close());
+	const sluice = await createLibrary({ drive: "manual" }, { core, settings: createSettings({}), clock: systemClock, host: localHost });
+	for (const n of [1, 2]) await sluice.add({ payload: { n } });
+	const [first, second] = await sluice.claim({ worker: "w", max: 2 });
+	const runs = [first, second].map((one) => ({ job: one?.job.id ?? 0, token: one?.run.token ?? 0 }));
+	expect(await core.call("extendAll", { runs })).toEqual([]);
+	await sluice.complete({ ...(runs[0] as (typeof runs)[0]), exit_kind: "completed", exit_code: 0 });
+	expect(await core.call("extendAll", { runs })).toEqual([1]);
+});
+
 test("a kernel's payloads that JavaScript cannot represent arrive as they were written", async () => {
 	const { sluice } = await open({ preset: "kernel" });
 	const exact = '{"n":12345678901234567890}';
