@@ -1,6 +1,6 @@
 // Watchers beside shims, with a lease that the test writes in place of a daemon, and no guard: what they end, when, and when they end themselves.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { makeFolder } from "../../../test/make/folder.ts";
 import { findProcesses, watchersOf } from "../../../test/make/processes.ts";
 import { until } from "../../../test/make/until.ts";
 import { LEASE_NOTE } from "../../core/fleet.ts";
-import { startWatcher } from "./lease-watcher.ts";
+import { held, startWatcher } from "./lease-watcher.ts";
 import { findPrograms } from "./programs.ts";
 import { prelude } from "./shim.ts";
 
@@ -69,6 +69,18 @@ test("each run gets one SIGTERM and a note, however many watchers there are, and
 	}
 	expect(uptime()).toBeLessThan(end);
 }, 60_000);
+
+test.each([
+	["there is no lease", null, true],
+	["the lease is long", 600, true],
+	["the guard may be ending runs", MARGIN - 1, false],
+	["the lease is over", -20, false],
+])("a shim starts nothing once the lease may be over: %s", (_, seconds, starts) => {
+	const home = makeFolder();
+	if (seconds !== null) renew(home, seconds);
+	const { status } = spawnSync("sh", ["-c", `${held(join(home, "lease"))}_held`]);
+	expect(status === 0).toBe(starts);
+});
 
 test("a run that ignores SIGTERM is killed before the lease is over, with its child in another session", async () => {
 	const t = await stand();

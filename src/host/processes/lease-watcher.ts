@@ -100,6 +100,21 @@ sed -n "s/^ *\\([0-9]*\\) .* SLUICE_MARK=$prefix\\([0-9][0-9]*\\.[0-9][0-9]*\\)\
 }`,
 };
 
+/**
+ * `_held`: whether a run may still be started. The daemon has looked before it sent the run; but it may have been stopped in between, and its words may arrive when
+ * other hosts have the run. In whole seconds, because sh has no fractions; without a readable lease the daemon's word counts.
+ */
+export const held = (file: string): string => `_held() {
+_x=; read -r _x <${quote(file)}
+[ "$_x" ] || return 0
+_y=\${_x#*'"until":'}; _y=\${_y%%[!0-9]*}
+_x=\${_x#*'"margin":'}; _x=\${_x%%[!0-9]*}
+[ "$_y" ] && [ "$_x" ] || return 0
+read -r _z _x2 </proc/uptime
+[ "\${_z%%.*}" -lt "$((_y - _x))" ]
+}
+`;
+
 /** The file with the lease, which is in the home beside the folder `runs`, and how the marks of the home's runs begin. */
 export type LeaseFile = { file: string; prefix: string };
 
@@ -111,7 +126,7 @@ export function startWatcher(programs: Programs, self: "proc" | "ps", { file, pr
 	const start = programs.setsid ? `${programs.setsid} ${words} ${apart}` : `${programs.sh} -c 'set -m; "$@" ${apart}' - ${words}`;
 	const text = `file=${quote(file)} prefix=${quote(prefix)}\n${watcherText(self)}`;
 	// The second pid is for a watcher that has not called setsid yet.
-	return `_w=${quote(text)}
+	return `${self === "proc" ? held(file) : ""}_w=${quote(text)}
 _W=$(LEASE_WATCHER="shim=$_P $_w" ${start})
 trap 'kill -0 ${process.pid} && kill -TERM "-$_W" "$_W"' EXIT
 `;

@@ -37,6 +37,7 @@ export function prelude(programs: Programs, host: { boot: string; fifo: string; 
 _F=${quote(host.fifo)} _B=${quote(host.boot)}
 ${identity}
 _say() { [ -p "$_F" ] && echo "$*" 1<>"$_F"; }
+_held() { :; }
 _begin() { set -C; command echo "1 $_P $_T $_B
 mark $_m" >"$_d/start"; _x=$?; set +C; return $_x; }
 _fail() { printf '1 %s\\n' "$*" >"$_d/exit"; exit 125; }
@@ -93,7 +94,7 @@ export function runText(launch: Launch, programs: Programs, shim: string): strin
 	const after = programs.setsid ? "" : " & wait $!";
 	// The redirections open their files after the fork and before `_vars` replaces the shim's variables by the run's. If opening fails, there is no
 	// stderr.log, which `_end` checks.
-	return `if _d=${quote(dir)} _r=${quote(run)} _m=${launch.mark} _c=${quote(cwd)} _i=${quote(stdin ?? "/dev/null")}; _begin; then
+	return `if _d=${quote(dir)} _r=${quote(run)} _m=${launch.mark} _c=${quote(cwd)} _i=${quote(stdin ?? "/dev/null")}; _held && _begin; then
 _vars() { export ${plain.join(" ")}; }
 (_enter; _vars; exec ${words.map(quote).join(" ")}) <"$_i" >>"$_d/stdout.log" 2>>"$_d/stderr.log"${after}
 _end $? ${quote(argv[0] as string)} || exit
