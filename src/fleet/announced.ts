@@ -9,7 +9,13 @@ export type ClaimArguments = ArgumentsOf<"claim">;
 /** How long a claim stands: a host that died may be assigned jobs for so long. */
 const STAND_MS = 10_000;
 
-type Slot = { worker: string; assigned: Claimed[]; failed: { error: unknown } | undefined; withdraw: (() => Promise<void>) | undefined };
+type Slot = {
+	worker: string;
+	life: ClaimArguments["life"];
+	assigned: Claimed[];
+	failed: { error: unknown } | undefined;
+	withdraw: (() => Promise<void>) | undefined;
+};
 type Parts = {
 	/** Lets the claim stand at the leader until then. Returns a function that withdraws it. */
 	announce(claim: ClaimArguments, until: number, done: (outcome: Settlement) => void): () => Promise<void>;
@@ -24,13 +30,16 @@ export class AnnouncedClaims {
 	constructor(private readonly parts: Parts) {}
 
 	claim(claim: ClaimArguments): Claimed[] {
-		const { worker, host, lanes, kinds } = claim;
+		const { worker, host, lanes, kinds, life } = claim;
 		const key = JSON.stringify([worker, host, lanes, kinds]);
-		const slot = this.slots.get(key) ?? { worker, assigned: [], failed: undefined, withdraw: undefined };
+		const slot = this.slots.get(key) ?? { worker, life, assigned: [], failed: undefined, withdraw: undefined };
 		this.slots.set(key, slot);
 		const { failed } = slot;
 		slot.failed = undefined;
 		if (failed) throw failed.error;
+		// What was assigned to an earlier life of the host was given up with it: other hosts may have these jobs.
+		if (slot.life !== life) slot.assigned = [];
+		slot.life = life;
 		const assigned = slot.assigned.splice(0);
 		const max = (claim.max ?? 1) - assigned.length;
 		if (slot.withdraw === undefined && max > 0) this.announce(slot, { ...claim, max });
@@ -57,7 +66,7 @@ export class AnnouncedClaims {
 			// The worker's next claim throws the error. It is not woken for that: it would only claim again, and be refused again.
 			if ("error" in outcome) slot.failed = outcome;
 			else {
-				slot.assigned.push(...(outcome.value as Claimed[]));
+				if (claim.life === slot.life) slot.assigned.push(...(outcome.value as Claimed[]));
 				this.parts.wake();
 			}
 		});
