@@ -31,7 +31,7 @@ export class Crowd {
 		try {
 			const caps = Object.fromEntries(Array.from({ length: hosts }, (_, i) => [`host-${i}`, { max: runsEach }]));
 			await leader.ask("open", { url, config: { max_concurrent: 1_000_000, hosts: caps } });
-			await leader.ask("add", { jobs, command: ["true"] });
+			await crowd.add(jobs);
 			const share = Math.ceil(hosts / PROCESSES);
 			await Promise.all(
 				children.map((child, i) =>
@@ -45,6 +45,11 @@ export class Crowd {
 		}
 	}
 
+	/** The leader queues jobs. */
+	async add(jobs: number): Promise<void> {
+		await this.leader.ask("add", { jobs, command: ["true"] });
+	}
+
 	async load(load: LoadOf): Promise<void> {
 		await Promise.all(this.children.map((child) => child.ask("setLoad", { ...load, addsPerSecond: load.addsPerSecond / PROCESSES })));
 	}
@@ -56,9 +61,11 @@ export class Crowd {
 
 	state = (): Promise<Leading> => this.leader.ask<Leading>("state");
 
-	async until(holds: (state: Leading) => boolean, progress: (line: string) => void): Promise<void> {
-		for (let state = await this.state(); !holds(state); state = await this.state()) {
+	/** Until so many jobs run, and as many wait: runs that end meanwhile are replaced from the queue, and an empty queue would let hosts wait for adds. */
+	async fill(running: number, waiting: number, progress: (line: string) => void): Promise<void> {
+		for (let state = await this.state(); state.running < running || state.queued < waiting; state = await this.state()) {
 			progress(`${state.queued} queued, ${state.running} running`);
+			if (state.queued < waiting) await this.add(waiting);
 			await pause(500);
 		}
 	}

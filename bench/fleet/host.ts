@@ -136,7 +136,7 @@ export class SimulatedHost {
 
 	private call<N extends OperationName>(name: N, args: ArgumentsOf<N>): Promise<ResultOf<N>> {
 		return new Promise((resolve, reject) => {
-			this.member.send({ name, args: JSON.stringify(args), by: undefined }, (outcome) => {
+			this.member.send({ name, args: JSON.stringify(args), by: undefined, unhurried: name === "started" }, (outcome) => {
 				if ("error" in outcome) reject(outcome.error);
 				else resolve(outcome.value as ResultOf<N>);
 			});

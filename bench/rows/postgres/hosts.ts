@@ -28,7 +28,7 @@ async function measureHosts(url: string, bench: Bench): Promise<Measure[]> {
 	try {
 		await crowd.load({ runMs, addsPerSecond: 0, spread: true });
 		await crowd.claim();
-		await crowd.until(({ running }) => running >= hosts * RUNS_EACH * 0.99, bench.progress);
+		await crowd.fill(hosts * RUNS_EACH * 0.99, WAITING, bench.progress);
 		// Until the hosts have heard of what they were assigned.
 		await pause(2000);
 		await crowd.load({ runMs, addsPerSecond: endsPerSecond, spread: false });
