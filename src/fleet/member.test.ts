@@ -13,6 +13,7 @@ function stand({ patienceMs = 1000 } = {}) {
 	const rows = new Map<number, Outgoing>();
 	const replies = new Map<number, { failed: boolean; body: string }>();
 	const sends: number[][] = [];
+	const polls: number[] = [];
 	const fail: ("before" | "after" | "unreachable")[] = [];
 	let now = 0;
 	const timers: { at: number; call: () => void }[] = [];
@@ -35,6 +36,7 @@ function stand({ patienceMs = 1000 } = {}) {
 				rows.set(request.n, { ...(there ?? request), withdrawn: true });
 			}),
 		async poll(collected): Promise<Polled> {
+			polls.push(now);
 			await attempt(() => {});
 			for (const n of collected) replies.delete(n);
 			return { replies: [...replies].map(([n, reply]) => ({ n, ...reply })), assigned: 0, txn: 0 };
@@ -68,8 +70,9 @@ function stand({ patienceMs = 1000 } = {}) {
 		await settle();
 	}
 	const outcomes: Settlement[] = [];
-	const call = (name: string) => member.send({ name, args: "{}", by: undefined }, (outcome) => outcomes.push(outcome));
-	return { rows, replies, sends, fail, member, pass, outcomes, call };
+	const call = (name: string, more: { unhurried?: boolean } = {}) =>
+		member.send({ name, args: "{}", by: undefined, ...more }, (outcome) => outcomes.push(outcome));
+	return { rows, replies, sends, polls, fail, member, pass, outcomes, call };
 }
 
 test("a reply settles its call, and is deleted with the next poll", async () => {
@@ -83,6 +86,42 @@ test("a reply settles its call, and is deleted with the next poll", async () => 
 	t.call("add");
 	await t.pass(40);
 	expect(t.replies.size).toBe(0);
+});
+
+test("a member that sends without a pause polls all the same", async () => {
+	const t = stand();
+	for (let n = 1; n <= 10; n++) {
+		t.call("add");
+		await t.pass(5);
+	}
+	expect(t.polls.length).toBeGreaterThan(1);
+});
+
+test("the first poll for a reply comes about when the last replies came", async () => {
+	const t = stand();
+	for (let n = 1; n <= 30; n++) {
+		t.call("add");
+		await t.pass(95);
+		t.replies.set(n, { failed: false, body: writeValue(n) });
+		await t.pass(100);
+	}
+	expect(t.outcomes).toHaveLength(30);
+	const before = t.polls.length;
+	t.call("add");
+	await t.pass(60);
+	expect(t.polls).toHaveLength(before);
+	await t.pass(40);
+	expect(t.polls.length).toBeGreaterThan(before);
+});
+
+test("a request whose caller does not wait is answered by a poll that comes anyway", async () => {
+	const t = stand();
+	t.call("started", { unhurried: true });
+	await t.pass(200);
+	expect(t.polls).toEqual([]);
+	t.replies.set(1, { failed: false, body: writeValue(true) });
+	await t.pass(50);
+	expect(t.outcomes).toEqual([{ value: true }]);
 });
 
 test("an error of ours is the same error for the caller", async () => {

@@ -10,8 +10,11 @@ const PATIENCE_MS = 30_000;
 /** Requests in one insert, and their characters. */
 const BATCH_MAX = 500;
 const BATCH_CHARS = 1_000_000;
-/** Pauses between polls for replies: the first ones, then longer by half each time. The leader takes about as long for most requests. */
+/** Pauses between polls for replies: the first ones, then longer by half each time. The first of all comes about when the last replies came. */
 const POLL_MS = 20;
+/** Share of the usual time of a reply after which it is first looked for, and the weight of one reply in that usual time. */
+const FIRST_LOOK = 0.8;
+const USUAL_WEIGHT = 1 / 8;
 const EVEN_POLLS = 8;
 const LONGEST_POLL_MS = 250;
 const RETRY_MS = 200;
@@ -25,6 +28,9 @@ type Call = {
 	n: number;
 	/** "no": no insert of it has left this process. */
 	sent: "no" | "perhaps";
+	sentAt: number;
+	/** No caller waits for the reply: it is found by a poll that comes anyway. */
+	unhurried: boolean;
 	withdrawn: boolean;
 };
 export type MemberParts = {
@@ -37,8 +43,8 @@ export type MemberParts = {
 	/** How long a caller waits for the leader before its request is withdrawn. */
 	patienceMs?: (() => number) | undefined;
 };
-/** `until`: a claim stands until then; it is not withdrawn when no leader answers. */
-export type Sending = { name: string; args: string; by: string | undefined; until?: number };
+/** `until`: a claim stands until then; it is not withdrawn when no leader answers. `unhurried`: the member does not poll for the reply to this request alone. */
+export type Sending = { name: string; args: string; by: string | undefined; until?: number; unhurried?: boolean };
 
 export class Member {
 	private n = 0;
@@ -48,21 +54,24 @@ export class Member {
 	private sending: Promise<void> | undefined;
 	private polling: Promise<void> | undefined;
 	private polls = 0;
+	/** How long replies have taken lately. */
+	private usualMs = POLL_MS;
 	private cancelPoll = () => {};
+	private pollAt = Number.POSITIVE_INFINITY;
 	private closed = false;
 	private closeBy = Number.POSITIVE_INFINITY;
 
 	constructor(private readonly parts: MemberParts) {}
 
 	/** Sends a request; its outcome is always known in the end. Returns a function that withdraws it. */
-	send({ name, args, by, until }: Sending, done: (outcome: Settlement) => void): () => Promise<void> {
+	send({ name, args, by, until, unhurried = until !== undefined }: Sending, done: (outcome: Settlement) => void): () => Promise<void> {
 		const refusal = this.refuse(name, args, until);
 		if (refusal) {
 			done({ error: refusal });
 			return async () => {};
 		}
 		const request = { messages: MESSAGES, name, args, by: by ?? null, until: until ?? null };
-		const call: Call = { request, n: 0, sent: "no", withdrawn: false, done };
+		const call: Call = { request, n: 0, sent: "no", sentAt: 0, unhurried, withdrawn: false, done };
 		const withdraw = () => this.withdraw(call);
 		if (until === undefined) {
 			const cancel = this.parts.time.after(this.patienceMs(), () => void withdraw(), "hold");
@@ -99,7 +108,7 @@ export class Member {
 
 	/** Polls at once: a hint says that a reply may be there. */
 	nudge(): void {
-		if (this.polling !== undefined) this.polls = 0;
+		if (this.polling !== undefined) this.polls = 1;
 		else this.schedule(0);
 	}
 
@@ -175,7 +184,10 @@ export class Member {
 	/** A request that was given up before its insert left is inserted as withdrawn: numbers have no gaps. */
 	private async insert(batch: readonly Call[]): Promise<void> {
 		const unsent = batch.filter(({ sent }) => sent === "no");
-		for (const call of unsent) call.sent = "perhaps";
+		for (const call of unsent) {
+			call.sent = "perhaps";
+			call.sentAt = this.parts.time.monotonic();
+		}
 		try {
 			await this.parts.post.send(batch.map(({ request, n, withdrawn }) => ({ ...request, n, withdrawn })));
 		} catch (error) {
@@ -227,20 +239,28 @@ export class Member {
 
 	private pause(): number {
 		if (!this.isAsking()) return this.parts.restMs();
-		const longer = Math.max(0, this.polls++ - EVEN_POLLS);
+		if (this.polls++ === 0) return Math.max(POLL_MS, this.usualMs * FIRST_LOOK);
+		const longer = Math.max(0, this.polls - EVEN_POLLS);
 		return Math.min(LONGEST_POLL_MS, POLL_MS * 1.5 ** longer);
 	}
 
 	/** A caller waits for a reply. */
 	private isAsking(): boolean {
-		for (const { request } of this.open.values()) if (request.until === null) return true;
+		for (const { unhurried } of this.open.values()) if (!unhurried) return true;
 		return false;
 	}
 
+	/** A poll that is due earlier stays: a member that sends without a pause must not put off its polls for ever. */
 	private schedule(ms: number): void {
-		if (this.closed) return;
+		const at = this.parts.time.monotonic() + ms;
+		if (this.closed || this.pollAt <= at) return;
 		this.cancelPoll();
-		this.cancelPoll = this.parts.time.after(ms, () => void this.poll().catch(() => {}), "hold");
+		this.pollAt = at;
+		const poll = () => {
+			this.pollAt = Number.POSITIVE_INFINITY;
+			void this.poll().catch(() => {});
+		};
+		this.cancelPoll = this.parts.time.after(ms, poll, "hold");
 	}
 
 	private async look(): Promise<void> {
@@ -255,6 +275,7 @@ export class Member {
 		this.collected.add(n);
 		const call = this.open.get(n);
 		if (!this.open.delete(n) || !call) return;
+		if (!call.unhurried) this.usualMs += (this.parts.time.monotonic() - call.sentAt - this.usualMs) * USUAL_WEIGHT;
 		call.done(failed ? { error: readError(body) } : { value: readValue(body) });
 	}
 }
