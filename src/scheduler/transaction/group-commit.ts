@@ -60,6 +60,7 @@ const NONE: readonly never[] = [];
 
 export class Engine {
 	private readonly queue: Pending[] = [];
+	private readonly dryRuns: (() => Promise<void>)[] = [];
 	private running: Promise<void> | undefined;
 	private memory: Memory | undefined;
 	private closed = false;
@@ -108,15 +109,13 @@ export class Engine {
 		return this.run(task, { jobs, intent: "look", reads: true });
 	}
 
-	/** Runs a task in a transaction of its own and rolls it back. */
-	async dryRun<T>(task: Task<T>): Promise<T> {
-		while (this.running !== undefined) await this.running;
-		if (this.closed) throw closedError();
-		const result = this.thrownAway(task);
-		const over = () => this.drain();
-		// An asynchronous store keeps the transaction open for a while: operations that are requested meanwhile run after it.
-		this.running = result.then(over, over);
-		return result;
+	/** Runs a task in a transaction of its own and rolls it back. It comes between two groups, so that a busy queue does not put it off for ever. */
+	dryRun<T>(task: Task<T>): Promise<T> {
+		if (this.closed) return Promise.reject(closedError());
+		return new Promise<T>((resolve, reject) => {
+			this.dryRuns.push(() => this.thrownAway(task).then(resolve, reject));
+			this.running ??= this.options.host.turn().then(() => this.drain());
+		});
 	}
 
 	private async thrownAway<T>(task: Task<T>): Promise<T> {
@@ -143,10 +142,11 @@ export class Engine {
 
 	private async drain(): Promise<void> {
 		try {
-			while (this.queue.length > 0) {
+			while (this.queue.length + this.dryRuns.length > 0) {
+				await this.dryRuns.shift()?.();
 				const group = this.queue.splice(0, GROUP);
 				if (group.some((one) => one.phase !== group[0]?.phase)) group.sort((a, b) => PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase));
-				await this.group(group);
+				if (group.length > 0) await this.group(group);
 				if (this.queue.length > 0) await this.options.host.turn();
 			}
 		} finally {

@@ -53,3 +53,21 @@ test("a dry run that is requested while jobs are added does not share their tran
 	expect(overlaps()).toBe(0);
 	expect((await sluice.status()).queued_total).toBe(20);
 });
+
+test("a dry run is not put off by a queue that never empties", async () => {
+	const { store } = slow(openSqlite(":memory:"));
+	const sluice = await createScheduler({}, { store, clock: systemClock, host: localHost, chance });
+	onTestFinished(() => sluice.close());
+	let isPlanned = false;
+	let adds = 0;
+	/** Each add is followed by the next before its own transaction is over. */
+	const keepAdding = async (): Promise<void> => {
+		for (; !isPlanned && adds < 300; adds++) await sluice.add({ command: ["true"] });
+	};
+	const adding = Promise.all([keepAdding(), keepAdding(), keepAdding()]);
+	await localHost.turn();
+	await sluice.plan();
+	isPlanned = true;
+	await adding;
+	expect(adds).toBeLessThan(300);
+});
