@@ -2,6 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { getPriority } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeLaunched } from "../../../test/make/daemons/launched.ts";
@@ -33,6 +34,22 @@ describe("the end of a program", () => {
 		expect(await bed.end("1.2")).toEqual(exited(139, "SIGSEGV"));
 		expect(await bed.end("1.3")).toEqual(exited(200));
 		expect(await bed.end("1.4")).toEqual(exited(125));
+	});
+
+	test("on a host with a lease it has a lower priority than the daemon, however it was started", async () => {
+		const lowered = String(Math.min(19, getPriority() + 5));
+		const leased = await makeLaunched({ leased: true });
+		// More than the pool has shims, so that the launcher starts some of them.
+		const runs = Array.from({ length: 20 }, (_, i) => `${i}.1`);
+		for (const run of runs) await leased.launch(run, ["sh", "-c", "nice; while [ ! -e go ]; do sleep 0.05; done"], { cwd: leased.home });
+		await until(() => runs.every((run) => leased.read(run, "stdout.log") !== ""));
+		expect([...new Set(runs.map((run) => leased.read(run, "stdout.log").trim()))]).toEqual([lowered]);
+		writeFileSync(join(leased.home, "go"), "");
+		for (const run of runs) await leased.end(run);
+		const plain = await makeLaunched();
+		await plain.launch("1.1", ["nice"]);
+		await plain.end("1.1");
+		expect(plain.read("1.1", "stdout.log").trim()).toBe(String(getPriority()));
 	});
 
 	test("many at once, more than the pool has shims", async () => {

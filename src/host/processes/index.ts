@@ -14,19 +14,24 @@ import { type Being, forbidRun, recordFailure, sight, signalOne, signalRun, star
 /** Tolerance for the kernel's clock ticks, which are coarse. */
 const NEAR_MS = 100;
 
+/** How much nicer runs on a host with a lease are than its daemon, so that a machine full of agents can lead a fleet: the daemon decides for all of its hosts. */
+const RUN_NICE = 5;
+
 /**
  * `home`: an absolute folder that only this user can access. The FIFO `exits` is in it and stays for the next daemon. `lease`: for a host with a lease, whose
- * shims have watchers.
+ * shims have watchers and whose runs have a lower priority than the daemon.
  */
 export async function openProcesses(options: { home: string; lease?: LeaseFile }): Promise<Processes> {
 	const programs = findPrograms();
 	const table = hasProc() ? procTable() : psTable(programs.ps ?? "/bin/ps");
 	const path = join(options.home, "exits");
 	let listener: (run: string) => void = () => {};
+	const nice = options.lease ? RUN_NICE : 0;
 	const shims = openShims({
 		programs,
+		nice,
 		prelude:
-			prelude(programs, { boot: table.boot, fifo: path, self: table.self }) +
+			prelude(programs, { boot: table.boot, fifo: path, self: table.self, nice }) +
 			(options.lease ? startWatcher(programs, table.self, options.lease) : ""),
 		look: (dir) => sight(dir, table),
 		giveUp: (dir, why) => recordFailure(dir, table, why),

@@ -151,7 +151,7 @@ test("without setsid, and in bash, a watcher has a process group of its own and 
 	const programs = { ...findPrograms(), sh: "/bin/bash", setsid: null };
 	const shim: ChildProcess = spawn("/bin/bash", ["--posix"], { env: {}, stdio: ["pipe", "ignore", "ignore"], detached: true });
 	onTestFinished(() => void shim.kill("SIGKILL"));
-	shim.stdin?.write(prelude(programs, { boot: "b", fifo: join(home, "exits"), self: "proc" }));
+	shim.stdin?.write(prelude(programs, { boot: "b", fifo: join(home, "exits"), self: "proc", nice: 0 }));
 	shim.stdin?.write(startWatcher(programs, "proc", { file: join(home, "lease"), prefix: "none-" }));
 	const [watcher = 0] = await until(() => (inGroups(watchersOf(home)).length === 2 ? watchersOf(home) : undefined));
 	expect(readFileSync(`/proc/${shim.pid}/task/${shim.pid}/children`, "latin1")).toBe("");

@@ -27,14 +27,16 @@ import type { Programs } from "./programs.ts";
  * Sent once to each shim; the shim's own output goes to /dev/null. `_P` and `_T` are its own pid and start time. Names begin with `_` because the program's
  * variables are set in the same shell later.
  */
-export function prelude(programs: Programs, host: { boot: string; fifo: string; self: "proc" | "ps" }): string {
+export function prelude(programs: Programs, host: { boot: string; fifo: string; self: "proc" | "ps"; nice: number }): string {
 	// sh reads byte by byte, and this text is long; but each shim reads it only once.
 	const identity =
 		host.self === "proc"
 			? `read -r _P ${"_x ".repeat(20)}_T _x </proc/self/stat`
 			: `_P=$$; _T=$(LC_ALL=C TZ=UTC ${programs.ps ?? "ps"} -o lstart= -p $$); _T=$(IFS=' '; set -- $_T; IFS=_; echo "$*")`;
+	// Linux may share the processor out by sessions: then the niceness of a session counts, not that of its processes.
+	const session = host.nice > 0 && host.self === "proc" ? `echo ${host.nice} >/proc/self/autogroup\n` : "";
 	return `${programs.setsid ? "" : "set -m\n"}trap : INT TERM HUP QUIT
-_F=${quote(host.fifo)} _B=${quote(host.boot)}
+${session}_F=${quote(host.fifo)} _B=${quote(host.boot)}
 ${identity}
 _say() { [ -p "$_F" ] && echo "$*" 1<>"$_F"; }
 _held() { :; }

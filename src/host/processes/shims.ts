@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { getPriority, setPriority } from "node:os";
 import type { Launch } from "../../contracts/processes.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { Sighting } from "../../core/runs/sighting.ts";
@@ -18,18 +19,30 @@ import { launchText, runText } from "./shim.ts";
 const MAX_REUSED_SHIMS = 16;
 /** How often a run is handed over to another shim because its shim died before creating the marker. */
 const MAX_HANDOVERS = 3;
+/** The lowest priority that there is. */
+const NICEST = 19;
 
 type Shim = { id: string; child: ChildProcess; launch: Launch | null };
 
 /** Starts the process synchronously, so that the number of shims is right for the next call in the same turn of the event loop. */
-function startSh({ sh }: Programs): ChildProcess {
+function startSh({ sh }: Programs, nice: number): ChildProcess {
 	// Detached: the shim gets its own session, out of reach of the daemon's terminal. Node resets all signal handlers for it.
 	const child = spawn(sh, [], { cwd: "/", env: {}, stdio: ["pipe", "ignore", "ignore"], detached: true });
 	child.on("error", () => {});
 	// Broken pipe: the handler of the child's exit deals with it.
 	child.stdin?.on("error", () => {});
 	child.unref();
+	if (nice > 0 && child.pid !== undefined) lowerPriority(child.pid, nice);
 	return child;
+}
+
+/** Below the daemon's own. What the shim starts inherits it, further shims of the launcher too. */
+function lowerPriority(pid: number, nice: number): void {
+	try {
+		setPriority(pid, Math.min(NICEST, getPriority() + nice));
+	} catch {
+		// The shim has died already: the handler of its exit deals with it.
+	}
 }
 
 /** Throws why a child without a pid could not be started. */
@@ -41,12 +54,14 @@ async function refuse(child: ChildProcess, { sh }: Programs): Promise<never> {
 export function openShims(parts: {
 	programs: Programs;
 	prelude: string;
+	/** How much nicer runs are than the daemon. */
+	nice: number;
 	look: (dir: string) => Sighting;
 	/** Prevents an attempt from ever starting and records why it did not. */
 	giveUp: (dir: string, why: string) => void;
 	exited: (run: string) => void;
 }) {
-	const { programs, prelude, look, giveUp, exited } = parts;
+	const { programs, prelude, nice, look, giveUp, exited } = parts;
 	const tag = randomBytes(4).toString("hex");
 	const shims = new Map<string, Shim>();
 	const busy = new Map<string, Shim>();
@@ -59,7 +74,7 @@ export function openShims(parts: {
 	let closed = false;
 
 	function newShim(): Shim {
-		const shim: Shim = { id: `${tag}-${++count}`, child: startSh(programs), launch: null };
+		const shim: Shim = { id: `${tag}-${++count}`, child: startSh(programs, nice), launch: null };
 		if (shim.child.pid === undefined) return shim;
 		shims.set(shim.id, shim);
 		shim.child.once("exit", () => {
@@ -105,7 +120,7 @@ export function openShims(parts: {
 
 	async function handToLauncher(launch: Launch): Promise<void> {
 		if (!launcher) {
-			const child = startSh(programs);
+			const child = startSh(programs, nice);
 			if (child.pid === undefined) return refuse(child, programs);
 			child.once("exit", () => {
 				if (launcher === child) launcher = null;
