@@ -186,3 +186,16 @@ test("a database that is restored under a running leader: its term ends, numbers
 	const { rows } = await admin.query(`SELECT count(*)::int AS told FROM "${schema}".event WHERE kind = 'store_restored'`);
 	expect(rows).toEqual([{ told: 1 }]);
 });
+
+test("a member plans as the leader does, also what needs reads behind the first starts", async () => {
+	const open = fleet();
+	const lanes = Object.fromEntries(Array.from({ length: 7 }, (_, n) => [`lane-${n}`, { max: 100 }]));
+	const config = { max_concurrent: 500, safety_cap: 0, lanes };
+	const leader = await open({ config });
+	const member = await open({ config, lead: "never" });
+	const input = (n: number) => ({ command: ["true"], lane: `lane-${n % 7}`, locks: n % 3 === 0 ? [`lock-${n % 9}`] : [], priority: n % 5 });
+	await Promise.all(Array.from({ length: 300 }, (_, n) => leader.add(input(n))));
+	const plan = await leader.plan({ max: 500 });
+	expect(plan.dispatch.length).toBeGreaterThan(150);
+	expect((await member.plan({ max: 500 })).dispatch).toEqual(plan.dispatch);
+});
