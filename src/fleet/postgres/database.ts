@@ -6,8 +6,9 @@
 import type { Clock, Host } from "../../contracts/host.ts";
 import type { Store } from "../../contracts/store.ts";
 import { codeOf, SluiceError } from "../../core/errors.ts";
+import { type Address, addressOf, directly } from "../../stores/address.ts";
 import { DatabaseClock } from "../../stores/postgres/clock.ts";
-import { type Address, addressOf, type Connection, connect, directly } from "../../stores/postgres/connection.ts";
+import { type Connection, connect } from "../../stores/postgres/connection.ts";
 import { settings } from "../../stores/postgres/dialect.ts";
 import { PREPARE_MS, prepareSchema } from "../../stores/postgres/prepare.ts";
 import { Reconnecting } from "../../stores/postgres/reconnecting.ts";

@@ -6,7 +6,7 @@ import { type Server, startServer } from "../../../test/make/stores/postgres-ser
 import type { StoreRead } from "../../contracts/store.ts";
 import { localHost, systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
-import { addressOf } from "./connection.ts";
+import { addressOf } from "../address.ts";
 import { settings } from "./dialect.ts";
 import { runHost } from "./schema.ts";
 import { openSnapshots } from "./snapshots.ts";

@@ -13,7 +13,7 @@ import { checkDatabase } from "../../daemon/service/database-checks.ts";
 import { moveStore } from "../../daemon/service/move-store.ts";
 import { localHost, systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
-import { addressOf } from "./connection.ts";
+import { addressOf } from "../address.ts";
 import { openSnapshots } from "./snapshots.ts";
 
 let server: Server;

@@ -2,7 +2,8 @@
 
 import type { Clock, Host } from "../../contracts/host.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { type Address, type Connection, type ConnectOptions, connect, Lost } from "./connection.ts";
+import type { Address } from "../address.ts";
+import { type Connection, type ConnectOptions, connect, Lost } from "./connection.ts";
 
 /** `patienceMs`: also how long a lost connection is tried again. */
 export type ReconnectOptions = Omit<ConnectOptions, "patienceMs"> &

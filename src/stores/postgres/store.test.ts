@@ -20,9 +20,9 @@ import { openTcpProxy } from "../../../test/make/stores/tcp-proxy.ts";
 import { type Place, storeConformance } from "../../../test/store-conformance.ts";
 import { noChanges, RefusedValue, StaleTransaction, type Store, TermOver } from "../../contracts/store.ts";
 import { localHost, systemClock } from "../../host/local.ts";
+import { addressOf } from "../address.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
 import { DatabaseClock } from "./clock.ts";
-import { addressOf } from "./connection.ts";
 import { openSnapshots } from "./snapshots.ts";
 
 withServer();
