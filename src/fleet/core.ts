@@ -25,7 +25,6 @@ import type { HighestIds } from "../scheduler/transaction/restored.ts";
 import { AnnouncedClaims } from "./announced.ts";
 import type { FleetDatabase, FleetTime, Polled } from "./database.ts";
 import { Member } from "./member.ts";
-import { DRY_RUN } from "./messages.ts";
 import { type Ending, Term } from "./term.ts";
 
 /** How often a process that may lead looks whether it can. */
@@ -171,15 +170,8 @@ export class FleetCore implements Core {
 		return term ? term.core.look(task, options).catch(unlessOver(read)) : read();
 	}
 
-	async dryRun<N extends OperationName>(name: N, given: Given<N>): Promise<ResultOf<N>> {
-		const { term } = this;
-		try {
-			if (term) return await term.core.dryRun(name, given);
-		} catch (error) {
-			if (!term?.isOver) throw error;
-		}
-		return this.request(`${DRY_RUN}${name}`, given, undefined);
-	}
+	/** Also of a leader on its snapshot: nothing of a dry run is kept, so no other call has to wait for it. */
+	dryRun = <N extends OperationName>(name: N, given: Given<N>): Promise<ResultOf<N>> => this.snapshots.dryRun(name, given);
 
 	holdClaims(): () => void {
 		return this.term?.core.holdClaims() ?? (() => {});

@@ -75,12 +75,23 @@ test("a member that gives up a call while the leader carries it out does not hol
 	const leader = await open();
 	for (let round = 0; round < 5; round++) {
 		const member = await open({ lead: "never" });
-		const plan = member.plan().catch(() => {});
+		const mark = member.mark("artifact").catch(() => {});
 		await member.close();
-		await plan;
+		await mark;
 		await leader.add({ payload: { round } });
 	}
 	expect(await leader.list()).toHaveLength(5);
+});
+
+test("a member plans on its own snapshot, also while no process leads", async () => {
+	const open = fleet();
+	const leader = await open();
+	const member = await open({ lead: "never" });
+	const job = added(await leader.add({ command: ["true"] }));
+	const expected = { dispatch: [job.id] };
+	expect([await leader.plan(), await member.plan()]).toMatchObject([expected, expected]);
+	await leader.close();
+	expect(await member.plan()).toMatchObject(expected);
 });
 
 test("what only time allows to start is started for a claim that stands", async () => {

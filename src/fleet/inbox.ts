@@ -8,7 +8,7 @@ import { answer, type Settlement } from "../scheduler/transaction/pending.ts";
 import type { Tx } from "../scheduler/transaction/tx.ts";
 import type { Consumed } from "./consumed.ts";
 import type { LeaderStore, Request, RequestId } from "./database.ts";
-import { DRY_RUN, MESSAGES } from "./messages.ts";
+import { MESSAGES } from "./messages.ts";
 import type { StandingClaim, StandingClaims } from "./standing.ts";
 import type { Fate, Incoming, TermStore } from "./term-store.ts";
 
@@ -93,7 +93,6 @@ export class Inbox {
 		if (one.messages > MESSAGES) return this.parts.handOver();
 		const settled = (outcome: Settlement) => this.parts.store.decide(one, outcome);
 		if (this.parts.consumed.has(one.member, one.n)) return this.drop(one);
-		if (one.name.startsWith(DRY_RUN)) return this.carryOutDry(one, settled);
 		const operation = operationOf(one.name);
 		if (!operation) return this.parts.run(nothing, () => settled({ error: unknownOperation(one.name) }));
 		if (one.until !== null && one.name === "claim") return this.letStand(one);
@@ -122,19 +121,6 @@ export class Inbox {
 			this.underWay--;
 			this.carryOutSome();
 		}
-	}
-
-	/** The dry run itself has a transaction of its own, which is rolled back; its answer goes with the next one. */
-	private async carryOutDry(one: Incoming, settled: (outcome: Settlement) => void): Promise<void> {
-		const operation = operationOf(one.name.slice(DRY_RUN.length));
-		if (!operation) return this.parts.run(nothing, () => settled({ error: unknownOperation(one.name) }));
-		const outcome = await this.parts.engine
-			.dryRun((tx) => operation.run(tx, JSON.parse(one.args)))
-			.then(
-				(value): Settlement => ({ value }),
-				(error): Settlement => ({ error }),
-			);
-		if (!this.parts.isOver()) await this.parts.run(nothing, () => settled(outcome));
 	}
 
 	private letStand(one: Incoming): Promise<void> {

@@ -10,9 +10,6 @@ export const MESSAGES = 1;
 export const BODY_MAX = 16_000_000;
 export const OPEN_CALLS_MAX = 1_000;
 
-/** Before the name of an operation: the leader carries it out, tells its result, and rolls it back. */
-export const DRY_RUN = "dry run of ";
-
 type ErrorBody = { code: ErrorCode | null; message: string; field?: string; hint?: string; also?: Mistake[]; kernel?: KernelErrorName };
 
 export function writeError(error: unknown): string {
