@@ -313,7 +313,6 @@ const isConsumed = (of: ConsumedOf | undefined, n: number) => of !== undefined &
 /** The session of a leader, and its store. */
 export class SimulatedLeaderStore implements LeaderStore {
 	private readonly store: Store;
-	private mail: Mail | undefined;
 	private over: TermOver | undefined;
 	private hasWritten = false;
 	private isFresh = false;
@@ -336,7 +335,6 @@ export class SimulatedLeaderStore implements LeaderStore {
 	begin(): Begun {
 		this.meet("begin");
 		if (this.over) throw this.over;
-		this.mail = undefined;
 		this.hasWritten = false;
 		this.store.begin("look");
 		const fresh = this.isFresh;
@@ -355,13 +353,9 @@ export class SimulatedLeaderStore implements LeaderStore {
 		this.store.write(changes);
 	}
 
-	attach(mail: Mail): void {
-		this.mail = mail;
-	}
-
-	commit(): void {
+	commit(mail?: Mail): void {
 		const mishap = this.meet("commit");
-		const { mail, fleet } = this;
+		const { fleet } = this;
 		if (!mail && !this.hasWritten) {
 			this.store.commit();
 			this.noteBegun();
@@ -383,7 +377,6 @@ export class SimulatedLeaderStore implements LeaderStore {
 	}
 
 	rollback(): void {
-		this.mail = undefined;
 		this.store.rollback();
 	}
 

@@ -42,8 +42,8 @@ export type Mail = {
 
 /** The store of one term. A commit that fails or is in doubt ends the term: the store throws `TermOver` from then on. */
 export interface LeaderStore extends Store {
-	/** Goes with the transaction that is open. */
-	attach(mail: Mail): void;
+	/** `mail` is committed in the same transaction. */
+	commit(mail?: Mail): void | Promise<void>;
 	/** Requests that were withdrawn and are still there. */
 	withdrawn(): Promise<RequestId[]>;
 	heartbeats(): Promise<Heartbeat[]>;

@@ -96,9 +96,8 @@ export class TermStore implements Store {
 	async commit(): Promise<void> {
 		const decided = [...this.decisions.keys()];
 		const mail = this.mail();
-		if (mail) this.inner.attach(mail);
 		try {
-			await this.inner.commit();
+			await this.inner.commit(mail);
 		} catch (error) {
 			if (!(error instanceof StaleTransaction)) throw error;
 			if (++this.refusals > REFUSALS_MAX)

@@ -13,7 +13,6 @@ import { settings } from "../../stores/postgres/dialect.ts";
 import { PREPARE_MS, prepareSchema } from "../../stores/postgres/prepare.ts";
 import { Reconnecting } from "../../stores/postgres/reconnecting.ts";
 import { openSnapshots } from "../../stores/postgres/snapshots.ts";
-import { PostgresStore } from "../../stores/postgres/store.ts";
 import { type BegunTerm, beginTerm, connectToLead, tryToLead } from "../../stores/postgres/term.ts";
 import type { FleetDatabase, Leadership, Post } from "../database.ts";
 import { MESSAGES } from "../messages.ts";
@@ -140,19 +139,17 @@ class PostgresFleetDatabase implements FleetDatabase {
 		this.clock.learn(now);
 		const { fault, monotonic } = this.options;
 		const clock = this.options.clock === "caller" ? undefined : this.clock;
-		const store = new PostgresStore(session, { schema, epoch, txn, fault, clock });
-		return {
-			epoch,
-			store: new PostgresLeaderStore({
-				store,
-				session,
-				schema,
+		const store = new PostgresLeaderStore(
+			session,
+			{ schema, epoch, txn, fault, clock },
+			{
 				rank: this.rank,
 				monotonic,
 				reach: () => this.reach(),
 				onReplies: (members) => this.notify(members.length > NAMED_MAX ? EVERY_MEMBER : members.join(" ")),
-			}),
-		};
+			},
+		);
+		return { epoch, store };
 	}
 
 	/** Undefined: the role of this process may not lead. */
