@@ -31,7 +31,6 @@ import { openSqlite } from "../../src/stores/sqlite/store.ts";
 import type { Random } from "../random.ts";
 import type { EventQueue } from "./event-queue.ts";
 
-type Row = Outgoing & { member: string; tries: number };
 const keyOf = ({ member, n }: RequestId) => `${member}/${n}`;
 
 /** What goes wrong with a statement: it never arrives, its answer is lost, it arrives after its sender has seen an error, or it arrives twice. */
@@ -57,7 +56,7 @@ type FleetParts = {
 
 /** The database that all processes of one simulated run share. */
 export class SimulatedFleet {
-	readonly requests = new Map<string, Row>();
+	readonly requests = new Map<string, Request>();
 	readonly replies = new Map<string, Reply & { member: string }>();
 	readonly consumed = new Map<string, ConsumedOf>();
 	readonly heartbeats = new Map<string, Heartbeat>();
@@ -254,7 +253,7 @@ export class SimulatedDatabase implements FleetDatabase {
 	private insert(requests: readonly Outgoing[]): void {
 		const { fleet, member } = this;
 		for (const one of requests) {
-			const row: Row = { ...one, member, tries: 0 };
+			const row: Request = { ...one, member, tries: 0 };
 			const key = keyOf(row);
 			if (isConsumed(fleet.consumed.get(member), one.n)) fleet.parts.mark("sent-after-consumed");
 			else if (fleet.requests.has(key)) fleet.parts.mark(fleet.requests.get(key)?.withdrawn ? "sent-after-withdrawn" : "sent-twice");
@@ -267,7 +266,7 @@ export class SimulatedDatabase implements FleetDatabase {
 
 	private withdraw(request: Outgoing): void {
 		const { fleet, member } = this;
-		const row: Row = { ...request, member, tries: 0 };
+		const row: Request = { ...request, member, tries: 0 };
 		const there = fleet.requests.get(keyOf(row));
 		if (isConsumed(fleet.consumed.get(member), request.n)) fleet.parts.mark("withdrawn-after-consumed");
 		else fleet.parts.mark(there ? "withdrawn" : "withdrawn-before-sent");
@@ -385,17 +384,11 @@ export class SimulatedLeaderStore implements LeaderStore {
 		await this.store.close();
 	}
 
-	requests(): Promise<Request[]> {
+	requests(which: "new" | "all" | "withdrawn"): Promise<Request[]> {
 		return this.database.statement("inbox", () =>
 			[...this.fleet.requests.values()]
-				.filter(({ withdrawn, tries }) => !withdrawn && tries < SET_ASIDE)
-				.map(({ withdrawn: _, ...row }) => ({ ...row })),
-		);
-	}
-
-	withdrawn(): Promise<RequestId[]> {
-		return this.database.statement("withdrawn", () =>
-			[...this.fleet.requests.values()].filter(({ withdrawn }) => withdrawn).map(({ member, n }) => ({ member, n })),
+				.filter(({ withdrawn, tries }) => (withdrawn || which !== "withdrawn") && tries < SET_ASIDE)
+				.map((row) => ({ ...row })),
 		);
 	}
 

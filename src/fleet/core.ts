@@ -297,7 +297,7 @@ export class FleetCore implements Core {
 		const wasCommitted = (epoch: number, txn: number) => this.wasCommitted(epoch, txn);
 		const seen = this.highest();
 		try {
-			term = await Term.begin({ ...this.parts, ...(seen ? { seen } : {}), leadership, wasCommitted, onOver });
+			term = await Term.begin({ ...this.parts, seen, leadership, wasCommitted, onOver });
 		} catch (error) {
 			// Otherwise it would make other leaders hand over again and again.
 			if (this.parts.lead === "prefer") this.candidateFrom = this.parts.time.monotonic() + HANDED_OVER_MS;
@@ -305,7 +305,7 @@ export class FleetCore implements Core {
 			throw error;
 		}
 		const begun = term;
-		if (begun.isOver) return begun.end();
+		if (begun.isOver()) return begun.end();
 		begun.engine.onCommit = (summary) => {
 			begun.committed(summary.events);
 			this.onCommit(summary);

@@ -84,14 +84,16 @@ ON CONFLICT (host) DO UPDATE SET life = excluded.life, at = excluded.at, open = 
 		return all.filter(({ list }) => list.length > 0).map(({ list, ...statement }) => ({ ...statement, values: [JSON.stringify(list)] }));
 	}
 
-	async requests(which: "new" | "all"): Promise<Request[]> {
+	async requests(which: "new" | "all" | "withdrawn"): Promise<Request[]> {
+		const wanted = which === "withdrawn" ? "void" : "id > $1";
 		const { rows } = await this.ask(
-			`SELECT id, member, n, messages, name, args, "by", until, tries FROM ${this.s}.request WHERE id > $1 AND NOT void AND tries < ${ASIDE} ORDER BY id LIMIT ${READ_MAX}`,
-			[which === "all" ? 0 : this.floor],
+			`SELECT id, member, n, messages, name, args, "by", until, void, tries FROM ${this.s}.request WHERE ${wanted} AND tries < ${ASIDE} ORDER BY id LIMIT ${READ_MAX}`,
+			which === "withdrawn" ? [] : [which === "all" ? 0 : this.floor],
 		);
-		this.raiseFloor(rows.map(([id]) => Number(id)));
+		if (which !== "withdrawn") this.raiseFloor(rows.map(([id]) => Number(id)));
 		return rows.map(
-			([, member, n, messages, name, args, by, until, tries]) => ({ member, n, messages, name, args, by, until, tries }) as Request,
+			([, member, n, messages, name, args, by, until, withdrawn, tries]) =>
+				({ member, n, messages, name, args, by, until, withdrawn, tries }) as Request,
 		);
 	}
 
@@ -103,11 +105,6 @@ ON CONFLICT (host) DO UPDATE SET life = excluded.life, at = excluded.at, open = 
 		while (seen.delete(this.floor + 1)) this.floor++;
 		for (const [id, at] of seen) if (at <= now - GAP_MS) this.floor = Math.max(this.floor, id);
 		for (const id of seen.keys()) if (id <= this.floor) seen.delete(id);
-	}
-
-	async withdrawn(): Promise<RequestId[]> {
-		const { rows } = await this.ask(`SELECT member, n FROM ${this.s}.request WHERE void LIMIT ${READ_MAX}`);
-		return rows.map(([member, n]) => ({ member, n }) as RequestId);
 	}
 
 	async heartbeats(): Promise<Heartbeat[]> {
