@@ -146,7 +146,7 @@ export class SimulatedDatabase implements FleetDatabase {
 		this.snapshots = this.openSnapshots();
 		fleet.processes.add(this);
 		this.post = {
-			send: (requests) => this.statement("send", () => this.insert(requests)),
+			send: (requests, collected) => this.statement("send", () => this.insert(requests, collected)),
 			withdraw: (request) => this.statement("withdraw", () => this.withdraw(request)),
 			poll: (collected) => this.statement("poll", () => this.poll(collected)),
 			beat: (host, life) => this.statement("beat", () => this.beat(host, life)),
@@ -250,8 +250,9 @@ export class SimulatedDatabase implements FleetDatabase {
 		return new Promise((resolve) => void queue.after(random.int(WAY_MS), resolve, this.process.isAlive));
 	}
 
-	private insert(requests: readonly Outgoing[]): void {
+	private insert(requests: readonly Outgoing[], collected: readonly number[]): void {
 		const { fleet, member } = this;
+		for (const n of collected) fleet.replies.delete(keyOf({ member, n }));
 		for (const one of requests) {
 			const row: Request = { ...one, member, tries: 0 };
 			const key = keyOf(row);
@@ -275,8 +276,7 @@ export class SimulatedDatabase implements FleetDatabase {
 
 	private poll(collected: readonly number[]): Polled {
 		const { replies, assigned, txn } = this.fleet;
-		for (const n of collected) replies.delete(keyOf({ member: this.member, n }));
-		const mine = [...replies.values()].filter(({ member }) => member === this.member);
+		const mine = [...replies.values()].filter(({ member, n }) => member === this.member && !collected.includes(n));
 		return { replies: mine.map(({ n, failed, body }) => ({ n, failed, body })), assigned: assigned.get(this.process.host) ?? 0, txn };
 	}
 

@@ -70,11 +70,14 @@ export type Polled = {
 
 /** A member's side of the database. */
 export interface Post {
-	/** Appends requests. A request that is there already, or was withdrawn, stays as it is: repeating this is harmless. */
-	send(requests: readonly Outgoing[]): Promise<void>;
+	/**
+	 * Appends requests. A request that is there already, or was withdrawn, stays as it is: repeating this is harmless. `collected`: replies that are no longer
+	 * needed are deleted with it, so that a poll writes nothing.
+	 */
+	send(requests: readonly Outgoing[], collected: readonly number[]): Promise<void>;
 	/** Withdraws a request, also one that may not have arrived. Afterwards either its reply is there, or it is never carried out. */
 	withdraw(request: Outgoing): Promise<void>;
-	/** `collected`: replies that are no longer needed. */
+	/** `collected`: replies that are left out. */
 	poll(collected: readonly number[]): Promise<Polled>;
 	/** False: the life is over. */
 	beat(host: string, life: number): Promise<boolean>;
