@@ -234,7 +234,7 @@ export class FleetCore implements Core {
 	private async elect(): Promise<void> {
 		const { lead, time, database } = this.parts;
 		const now = time.monotonic();
-		if (this.electing) return this.electing;
+		if (this.electing !== undefined) return this.electing;
 		if (this.term || this.closed || lead === "never" || now < this.candidateFrom) return;
 		this.candidateFrom = now + CANDIDATE_MS;
 		this.electing = database

@@ -87,7 +87,12 @@ test("what claims, ends and looks read, prepared and with the planner's statisti
 		}
 	await leader.status();
 	await leader.close();
-	const snapshots = openSnapshots(addressOf(url), { name: "plans", monotonic: systemClock.monotonic, after: localHost.after });
+	const snapshots = openSnapshots(addressOf(url), {
+		patienceMs: 20_000,
+		name: "plans",
+		monotonic: systemClock.monotonic,
+		after: localHost.after,
+	});
 	await snapshots.begin();
 	for (const request of READS) await snapshots.read(request);
 	await snapshots.close();

@@ -48,7 +48,12 @@ async function work(scheduler: Scheduler, host: string): Promise<number[]> {
 }
 
 const member = (at: string): Store => {
-	const store = openSnapshots(addressOf(at), { name: "member", monotonic: systemClock.monotonic, after: localHost.after });
+	const store = openSnapshots(addressOf(at), {
+		patienceMs: 20_000,
+		name: "member",
+		monotonic: systemClock.monotonic,
+		after: localHost.after,
+	});
 	onTestFinished(async () => void (await store.close()));
 	return store;
 };
