@@ -97,7 +97,7 @@ export const MESSAGES: Bug[] = [
 			"a request that was set aside is deleted": mailed(({ aside, dropped }) => ({ aside: [], dropped: [...dropped, ...aside] })),
 			"a request that should be set aside is left lying": within(
 				method({ Inbox }, "carryOutOld"),
-				called<() => Promise<void>>("setAside"),
+				called<() => Promise<void>>("decide"),
 				() => () => Promise.resolve(),
 			),
 		},

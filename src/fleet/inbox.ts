@@ -50,7 +50,7 @@ export class Inbox {
 			const one = this.accept(request);
 			if (!one || this.parts.isOver()) continue;
 			const mayBePoison = request.until === null && !request.withdrawn;
-			if (mayBePoison && request.tries + 1 >= TRIES_MAX) await this.setAside(one);
+			if (mayBePoison && request.tries + 1 >= TRIES_MAX) await this.decide(one, { error: setAside(request.name) }, "aside");
 			else {
 				if (mayBePoison) await inner.countTry(request);
 				await this.carryOut(one);
@@ -90,7 +90,11 @@ export class Inbox {
 	private accept(request: Request): Row | undefined {
 		const known = this.known.get(keyOf(request));
 		if (known === undefined) {
-			const one: Row = { request, withdrawn: request.withdrawn, decided: () => this.forget(one) };
+			const decided = () => {
+				this.known.delete(keyOf(request));
+				if (one.claim) this.parts.standing.remove(one.claim);
+			};
+			const one: Row = { request, withdrawn: request.withdrawn, decided };
 			this.known.set(keyOf(request), one);
 			return one;
 		}
@@ -132,23 +136,9 @@ export class Inbox {
 		}
 	}
 
-	private setAside(one: Row): Promise<void> {
-		const error = new SluiceError(
-			"store",
-			`the request ${one.request.name} was set aside: ${TRIES_MAX} leaders ended while they carried it out`,
-			{ hint: "sluice doctor shows it" },
-		);
-		return this.decide(one, { error }, "aside");
-	}
-
 	/** Decides a request that no operation is run for. */
 	private decide(one: Row, outcome: Settlement, fate?: Fate): Promise<void> {
 		return this.parts.run(nothing, () => this.parts.store.decide(one, outcome, fate));
-	}
-
-	private forget({ request, claim }: Row): void {
-		this.known.delete(keyOf(request));
-		if (claim) this.parts.standing.remove(claim);
 	}
 }
 
@@ -163,6 +153,11 @@ function inRounds(rows: readonly Row[]): Row[] {
 	}
 	return [...rows].sort((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
 }
+
+const setAside = (name: string) =>
+	new SluiceError("store", `the request ${name} was set aside: ${TRIES_MAX} leaders ended while they carried it out`, {
+		hint: "sluice doctor shows it",
+	});
 
 const unknownOperation = (name: string) =>
 	new SluiceError("store", `the leader does not know the operation ${JSON.stringify(name)}`, {
