@@ -10,8 +10,8 @@ import { openPost } from "../../src/fleet/postgres/post.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import { secret } from "../../src/host/secret.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../src/scheduler/operations/core.ts";
+import { type Address, addressOf } from "../../src/stores/address.ts";
 import { DatabaseClock } from "../../src/stores/postgres/clock.ts";
-import { type Address, addressOf } from "../../src/stores/postgres/connection.ts";
 import { settings } from "../../src/stores/postgres/dialect.ts";
 import { Reconnecting } from "../../src/stores/postgres/reconnecting.ts";
 

@@ -31,7 +31,6 @@ import { openSqlite } from "../../src/stores/sqlite/store.ts";
 import type { Random } from "../random.ts";
 import type { EventQueue } from "./event-queue.ts";
 
-type Row = Outgoing & { member: string; tries: number };
 const keyOf = ({ member, n }: RequestId) => `${member}/${n}`;
 
 /** What goes wrong with a statement: it never arrives, its answer is lost, it arrives after its sender has seen an error, or it arrives twice. */
@@ -57,7 +56,7 @@ type FleetParts = {
 
 /** The database that all processes of one simulated run share. */
 export class SimulatedFleet {
-	readonly requests = new Map<string, Row>();
+	readonly requests = new Map<string, Request>();
 	readonly replies = new Map<string, Reply & { member: string }>();
 	readonly consumed = new Map<string, ConsumedOf>();
 	readonly heartbeats = new Map<string, Heartbeat>();
@@ -147,7 +146,7 @@ export class SimulatedDatabase implements FleetDatabase {
 		this.snapshots = this.openSnapshots();
 		fleet.processes.add(this);
 		this.post = {
-			send: (requests) => this.statement("send", () => this.insert(requests)),
+			send: (requests, collected) => this.statement("send", () => this.insert(requests, collected)),
 			withdraw: (request) => this.statement("withdraw", () => this.withdraw(request)),
 			poll: (collected) => this.statement("poll", () => this.poll(collected)),
 			beat: (host, life) => this.statement("beat", () => this.beat(host, life)),
@@ -251,10 +250,11 @@ export class SimulatedDatabase implements FleetDatabase {
 		return new Promise((resolve) => void queue.after(random.int(WAY_MS), resolve, this.process.isAlive));
 	}
 
-	private insert(requests: readonly Outgoing[]): void {
+	private insert(requests: readonly Outgoing[], collected: readonly number[]): void {
 		const { fleet, member } = this;
+		for (const n of collected) fleet.replies.delete(keyOf({ member, n }));
 		for (const one of requests) {
-			const row: Row = { ...one, member, tries: 0 };
+			const row: Request = { ...one, member, tries: 0 };
 			const key = keyOf(row);
 			if (isConsumed(fleet.consumed.get(member), one.n)) fleet.parts.mark("sent-after-consumed");
 			else if (fleet.requests.has(key)) fleet.parts.mark(fleet.requests.get(key)?.withdrawn ? "sent-after-withdrawn" : "sent-twice");
@@ -267,7 +267,7 @@ export class SimulatedDatabase implements FleetDatabase {
 
 	private withdraw(request: Outgoing): void {
 		const { fleet, member } = this;
-		const row: Row = { ...request, member, tries: 0 };
+		const row: Request = { ...request, member, tries: 0 };
 		const there = fleet.requests.get(keyOf(row));
 		if (isConsumed(fleet.consumed.get(member), request.n)) fleet.parts.mark("withdrawn-after-consumed");
 		else fleet.parts.mark(there ? "withdrawn" : "withdrawn-before-sent");
@@ -276,8 +276,7 @@ export class SimulatedDatabase implements FleetDatabase {
 
 	private poll(collected: readonly number[]): Polled {
 		const { replies, assigned, txn } = this.fleet;
-		for (const n of collected) replies.delete(keyOf({ member: this.member, n }));
-		const mine = [...replies.values()].filter(({ member }) => member === this.member);
+		const mine = [...replies.values()].filter(({ member, n }) => member === this.member && !collected.includes(n));
 		return { replies: mine.map(({ n, failed, body }) => ({ n, failed, body })), assigned: assigned.get(this.process.host) ?? 0, txn };
 	}
 
@@ -313,7 +312,6 @@ const isConsumed = (of: ConsumedOf | undefined, n: number) => of !== undefined &
 /** The session of a leader, and its store. */
 export class SimulatedLeaderStore implements LeaderStore {
 	private readonly store: Store;
-	private mail: Mail | undefined;
 	private over: TermOver | undefined;
 	private hasWritten = false;
 	private isFresh = false;
@@ -336,7 +334,6 @@ export class SimulatedLeaderStore implements LeaderStore {
 	begin(): Begun {
 		this.meet("begin");
 		if (this.over) throw this.over;
-		this.mail = undefined;
 		this.hasWritten = false;
 		this.store.begin("look");
 		const fresh = this.isFresh;
@@ -355,13 +352,9 @@ export class SimulatedLeaderStore implements LeaderStore {
 		this.store.write(changes);
 	}
 
-	attach(mail: Mail): void {
-		this.mail = mail;
-	}
-
-	commit(): void {
+	commit(mail?: Mail): void {
 		const mishap = this.meet("commit");
-		const { mail, fleet } = this;
+		const { fleet } = this;
 		if (!mail && !this.hasWritten) {
 			this.store.commit();
 			this.noteBegun();
@@ -383,7 +376,6 @@ export class SimulatedLeaderStore implements LeaderStore {
 	}
 
 	rollback(): void {
-		this.mail = undefined;
 		this.store.rollback();
 	}
 
@@ -392,17 +384,11 @@ export class SimulatedLeaderStore implements LeaderStore {
 		await this.store.close();
 	}
 
-	requests(): Promise<Request[]> {
+	requests(which: "new" | "all" | "withdrawn"): Promise<Request[]> {
 		return this.database.statement("inbox", () =>
 			[...this.fleet.requests.values()]
-				.filter(({ withdrawn, tries }) => !withdrawn && tries < SET_ASIDE)
-				.map(({ withdrawn: _, ...row }) => ({ ...row })),
-		);
-	}
-
-	withdrawn(): Promise<RequestId[]> {
-		return this.database.statement("withdrawn", () =>
-			[...this.fleet.requests.values()].filter(({ withdrawn }) => withdrawn).map(({ member, n }) => ({ member, n })),
+				.filter(({ withdrawn, tries }) => (withdrawn || which !== "withdrawn") && tries < SET_ASIDE)
+				.map((row) => ({ ...row })),
 		);
 	}
 

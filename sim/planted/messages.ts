@@ -2,10 +2,9 @@
 
 import { Consumed } from "../../src/fleet/consumed.ts";
 import { FleetCore } from "../../src/fleet/core.ts";
-import type { Heartbeat, Mail } from "../../src/fleet/database.ts";
+import type { Heartbeat, Mail, Request } from "../../src/fleet/database.ts";
 import { Inbox } from "../../src/fleet/inbox.ts";
 import { Member } from "../../src/fleet/member.ts";
-import { OwnClaims } from "../../src/fleet/own-claims.ts";
 import { StandingClaims } from "../../src/fleet/standing.ts";
 import { Term } from "../../src/fleet/term.ts";
 import { TermStore } from "../../src/fleet/term-store.ts";
@@ -62,7 +61,10 @@ export const MESSAGES: Bug[] = [
 				called<() => Promise<void>>("look"),
 				() => () => Promise.resolve(),
 			),
-			"what was withdrawn is not marked": everywhere(method({ Inbox }, "markWithdrawn"), () => () => Promise.resolve([])),
+			"what was withdrawn is not marked": everywhere(
+				inner<(request: Request) => unknown>({ Inbox }, "accept"),
+				(right) => (request) => right({ ...request, withdrawn: false }),
+			),
 		},
 		FLEET,
 	),
@@ -95,7 +97,7 @@ export const MESSAGES: Bug[] = [
 			"a request that was set aside is deleted": mailed(({ aside, dropped }) => ({ aside: [], dropped: [...dropped, ...aside] })),
 			"a request that should be set aside is left lying": within(
 				method({ Inbox }, "carryOutOld"),
-				called<() => Promise<void>>("setAside"),
+				called<() => Promise<void>>("decide"),
 				() => () => Promise.resolve(),
 			),
 		},
@@ -104,12 +106,12 @@ export const MESSAGES: Bug[] = [
 	...bugsOf(
 		"a claim stands until jobs are assigned to it, once",
 		{
-			"a claim stands on after it was served": within(inner({ OwnClaims }, "release"), called<() => void>("remove"), skipped),
+			"a claim stands on after it was served": everywhere(method({ StandingClaims }, "remove"), skipped),
 			"claims that stand are not tried": everywhere(method({ StandingClaims }, "assign"), alwaysOp(undefined)),
 			"a claim in doubt is answered with nothing": within(
 				inner({ Term }, "end"),
-				called<(wasCommitted: boolean) => void>("over"),
-				(right) => () => right(false),
+				called<() => Promise<unknown>>("outcomeOf"),
+				() => () => Promise.resolve(undefined),
 			),
 		},
 		FLEET,

@@ -14,7 +14,10 @@ type Slot = {
 	life: ClaimArguments["life"];
 	assigned: Claimed[];
 	failed: { error: unknown } | undefined;
-	withdraw: (() => Promise<void>) | undefined;
+	/** A claim stands at the leader, or is on its way. */
+	isOpen: boolean;
+	/** Withdraws the last claim; without effect if it is over. */
+	withdraw(): Promise<void>;
 };
 type Parts = {
 	/** Lets the claim stand at the leader until then. Returns a function that withdraws it. */
@@ -32,7 +35,7 @@ export class AnnouncedClaims {
 	claim(claim: ClaimArguments): Claimed[] {
 		const { worker, host, lanes, kinds, life } = claim;
 		const key = JSON.stringify([worker, host, lanes, kinds]);
-		const slot = this.slots.get(key) ?? { worker, life, assigned: [], failed: undefined, withdraw: undefined };
+		const slot = this.slots.get(key) ?? { worker, life, assigned: [], failed: undefined, isOpen: false, withdraw: async () => {} };
 		this.slots.set(key, slot);
 		const { failed } = slot;
 		slot.failed = undefined;
@@ -42,7 +45,7 @@ export class AnnouncedClaims {
 		slot.life = life;
 		const assigned = slot.assigned.splice(0);
 		const max = (claim.max ?? 1) - assigned.length;
-		if (slot.withdraw === undefined && max > 0) this.announce(slot, { ...claim, max });
+		if (!slot.isOpen && max > 0) this.announce(slot, { ...claim, max });
 		return assigned;
 	}
 
@@ -51,7 +54,7 @@ export class AnnouncedClaims {
 		const left: Claimed[] = [];
 		for (const [key, slot] of this.slots) {
 			if (slot.worker !== worker) continue;
-			await slot.withdraw?.();
+			await slot.withdraw();
 			left.push(...slot.assigned);
 			this.slots.delete(key);
 		}
@@ -59,10 +62,9 @@ export class AnnouncedClaims {
 	}
 
 	private announce(slot: Slot, claim: ClaimArguments): void {
-		let isOver = false;
-		const withdraw = this.parts.announce(claim, this.parts.now() + STAND_MS, (outcome) => {
-			isOver = true;
-			slot.withdraw = undefined;
+		slot.isOpen = true;
+		slot.withdraw = this.parts.announce(claim, this.parts.now() + STAND_MS, (outcome) => {
+			slot.isOpen = false;
 			// The worker's next claim throws the error. It is not woken for that: it would only claim again, and be refused again.
 			if ("error" in outcome) slot.failed = outcome;
 			else {
@@ -70,7 +72,5 @@ export class AnnouncedClaims {
 				this.parts.wake();
 			}
 		});
-		// A claim can be refused at once.
-		if (!isOver) slot.withdraw = withdraw;
 	}
 }

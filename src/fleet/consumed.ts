@@ -1,7 +1,7 @@
 // Which requests of each member the leader has consumed: all numbers up to a floor, and single ones above it. Stored with the effect of the requests, so a
 // request that is inserted once more, however late, is recognised.
 
-import type { ConsumedOf } from "./database.ts";
+import type { ConsumedOf, RequestId } from "./database.ts";
 
 export class Consumed {
 	private readonly members = new Map<string, { floor: number; above: Set<number> }>();
@@ -10,7 +10,7 @@ export class Consumed {
 		for (const { member, floor, above } of stored) this.members.set(member, { floor, above: new Set(above) });
 	}
 
-	has(member: string, n: number): boolean {
+	has({ member, n }: RequestId): boolean {
 		const one = this.members.get(member);
 		return one !== undefined && (n <= one.floor || one.above.has(n));
 	}

@@ -18,12 +18,15 @@ import {
 	type OperationName,
 	type ResultOf,
 } from "../scheduler/operations/core.ts";
+import { OPERATIONS } from "../scheduler/operations/index.ts";
 import { Engine, type EngineOptions, type Task } from "../scheduler/transaction/group-commit.ts";
+import { NOTHING_COMMITTED } from "../scheduler/transaction/outcomes.ts";
 import { answer, type Settlement } from "../scheduler/transaction/pending.ts";
 import { storedRecords } from "../scheduler/transaction/record-map.ts";
 import type { HighestIds } from "../scheduler/transaction/restored.ts";
+import type { Tx } from "../scheduler/transaction/tx.ts";
 import { AnnouncedClaims } from "./announced.ts";
-import type { FleetDatabase, FleetTime, Polled } from "./database.ts";
+import type { FleetDatabase, FleetTime, Leadership, Polled } from "./database.ts";
 import { Member } from "./member.ts";
 import { DRY_RUN } from "./messages.ts";
 import { type Ending, Term } from "./term.ts";
@@ -41,17 +44,6 @@ const HOSTS_PER_READ = 20;
 
 /** How often a member reads which facts the leader wants to be probed. */
 const FACTS_MS = 5_000;
-
-const NOTHING_COMMITTED: Parameters<Core["onCommit"]>[0] = {
-	stirred: false,
-	probes: new Set(),
-	doubted: new Set(),
-	events: [],
-	heard: [],
-	asks: new Map(),
-	more: false,
-	due: undefined,
-};
 
 export const restMs = (hosts: number): number => Math.min(MOST_REST_MS, Math.max(LEAST_REST_MS, hosts * REST_MS_PER_HOST));
 
@@ -71,59 +63,47 @@ export type FleetParts = Pick<EngineOptions, "chance" | "by" | "config"> & {
 /** Operations whose caller does not wait for the reply. */
 const UNHURRIED = ["started"];
 
-/** What a member does not have to keep up. */
-const NOTHING_DUE = { wake: null, more: false };
-
-/** What a leader whose term has just ended does as a member. */
-const unlessOver =
-	<T>(asMember: () => Promise<T>) =>
-	(error: unknown): Promise<T> => {
-		if (error instanceof TermOver) return asMember();
-		throw error;
-	};
-
 export class FleetCore implements Core {
 	onCommit: Core["onCommit"] = () => {};
 	private term: Term | undefined;
-	private lastTerm: Term | undefined;
-	private readonly snapshotEngine: Engine;
 	private electing: Promise<void> | undefined;
-	private readonly member: Member;
+	private candidateFrom = 0;
+	/** The highest numbers that terms of this process have seen. */
+	private seen: HighestIds | undefined;
+	private readonly snapshotEngine: Engine;
 	private readonly snapshots: Core;
+	private readonly member: Member;
 	private readonly announced: AnnouncedClaims;
 	private readonly stopHearing: () => void;
-	private cancelCandidate = () => {};
-	private cancelFollow = () => {};
-	private candidateFrom = 0;
+	private cancelTimer = () => {};
 	/** The last snapshot that was read to follow other processes. */
 	private refreshed = { txn: -1, assigned: -1, at: 0 };
 	private refreshing: Promise<unknown> | undefined;
 	private factsAt = 0;
-	/** What this member has reported of facts, by key, as JSON. */
-	private readonly observed = new Map<string, string>();
 	private hosts = 1;
 	private closed = false;
 
 	private constructor(private readonly parts: FleetParts) {
-		const { database, clock, time } = parts;
+		const { database, clock, time, patienceMs } = parts;
 		this.snapshotEngine = new Engine({ ...parts, store: database.snapshots, upkeep: "skip" });
 		this.snapshotEngine.onCommit = (summary) => {
 			if (!this.term) this.onCommit(summary);
 		};
 		this.snapshots = engineCore(this.snapshotEngine);
 		this.member = new Member({
-			post: database.post,
-			time,
+			...{ post: database.post, time, patienceMs },
 			onPolled: (polled) => this.onPolled(polled),
 			restMs: () => restMs(this.hosts),
-			patienceMs: parts.patienceMs,
 		});
 		this.announced = new AnnouncedClaims({
 			announce: (claim, until, done) => this.announce(claim, until, done),
 			now: () => clock.now(),
-			wake: () => this.wake(),
+			wake: () => this.onCommit({ ...NOTHING_COMMITTED, stirred: true }),
 		});
-		this.stopHearing = database.hear((to) => this.heed(to));
+		this.stopHearing = database.hear((to) => {
+			if (to === "leader") this.term?.nudge();
+			else if (!this.term) this.member.nudge();
+		});
 	}
 
 	static async open(parts: FleetParts): Promise<FleetCore> {
@@ -137,63 +117,80 @@ export class FleetCore implements Core {
 			await core.close();
 			throw error;
 		}
-		core.beCandidate();
-		core.follow();
+		core.schedule();
 		return core;
 	}
 
 	async call<N extends OperationName>(name: N, given: Given<N>, { by }: CallOptions = {}): Promise<ResultOf<N>> {
-		if (name === "beat" && !this.term) {
-			const direct = await this.beatDirectly(argumentsFrom(given) as ArgumentsOf<"beat">);
-			if (direct) return direct as ResultOf<N>;
-		}
-		const { term } = this;
-		if (term) {
-			const result = await term.call(name, given, by);
-			if (result !== "not done") return result;
-		}
-		if (name !== "observe") return this.request(name, given, by);
-		const changed = this.unreported(argumentsFrom(given) as ArgumentsOf<"observe">);
-		if (!changed) return false as ResultOf<N>;
-		return this.request(name, changed as Given<N>, by).catch((error) => {
-			for (const key of Object.keys(changed.facts)) this.observed.delete(key);
-			throw error;
+		const result = this.term ? await this.term.call(name, given, by) : await this.withoutLeader(name, given);
+		return result === "not done" ? this.request(name, given, by) : result;
+	}
+
+	private request<N extends OperationName>(name: string, given: Given<N>, by?: string): Promise<ResultOf<N>> {
+		const args = JSON.stringify(argumentsFrom(given)) ?? "null";
+		return new Promise((resolve, reject) => {
+			this.member.send({ name, args, by, unhurried: UNHURRIED.includes(name) }, (outcome) => {
+				if ("error" in outcome) reject(outcome.error);
+				else resolve(outcome.value as ResultOf<N>);
+			});
 		});
 	}
 
-	/** Facts that a member has not reported yet, as they are now: its loop probes all that it watches again and again. */
-	private unreported({ facts, ...rest }: ArgumentsOf<"observe">): ArgumentsOf<"observe"> | undefined {
-		const fresh = Object.entries(facts).filter(([key, value]) => this.observed.get(key) !== JSON.stringify(value));
-		for (const [key, value] of fresh) this.observed.set(key, JSON.stringify(value));
-		return fresh.length > 0 ? { ...rest, facts: Object.fromEntries(fresh) } : undefined;
+	/** What a member can do without the leader. */
+	private async withoutLeader<N extends OperationName>(name: N, given: Given<N>): Promise<ResultOf<N> | "not done"> {
+		if (name === "beat") return (await this.beat(argumentsFrom(given) as ArgumentsOf<"beat">)) as ResultOf<N> | "not done";
+		if (name !== "observe") return "not done";
+		// The library's loop probes all facts that it watches again and again; mostly they are as the store has them.
+		const isNews = await this.snapshotEngine.dryRun((tx) => wouldChange(tx, argumentsFrom(given) as ArgumentsOf<"observe">));
+		return isNews ? "not done" : (false as ResultOf<N>);
+	}
+
+	/** A host renews its lease itself, with or without a leader. "not done": that life is over, which the leader has to judge. */
+	private async beat({ host, life }: ArgumentsOf<"beat">): Promise<ResultOf<"beat"> | "not done"> {
+		if (life === undefined || !(await this.parts.database.post.beat(host, life))) return "not done";
+		// The leader hears of the heartbeat later; for the host its lease is renewed now.
+		const state = await this.snapshots.look((tx) => answer<HostState>(tx.memory.hosts.get(host)?.drain ? "draining" : "live"));
+		return { state, lost: false, life };
 	}
 
 	async look<T>(task: Task<T>, options?: { jobs?: readonly number[] }): Promise<T> {
-		const { term } = this;
-		const read = () => this.snapshots.look(task, options);
-		return term ? term.core.look(task, options).catch(unlessOver(read)) : read();
+		return this.unlessOver(
+			() => this.term?.core.look(task, options),
+			() => this.snapshots.look(task, options),
+		);
 	}
 
-	async dryRun<N extends OperationName>(name: N, given: Given<N>): Promise<ResultOf<N>> {
-		const { term } = this;
-		try {
-			if (term) return await term.core.dryRun(name, given);
-		} catch (error) {
-			if (!term?.isOver) throw error;
-		}
-		return this.request(`${DRY_RUN}${name}`, given, undefined);
+	/** The leader carries it out: planning writes what it starts and reads behind it, which a snapshot cannot. */
+	dryRun<N extends OperationName>(name: N, given: Given<N>): Promise<ResultOf<N>> {
+		return this.unlessOver(
+			() => this.term?.core.dryRun(name, given),
+			() => this.request(`${DRY_RUN}${name}`, given),
+		);
 	}
 
 	holdClaims(): () => void {
 		return this.term?.core.holdClaims() ?? (() => {});
 	}
 
-	async keepUp(): Promise<{ wake: number | null; more: boolean }> {
-		const { term } = this;
-		if (term) return term.keepUp().catch(unlessOver(async () => NOTHING_DUE));
-		await this.elect();
-		if (!this.term) await this.member.poll().catch(() => {});
-		return NOTHING_DUE;
+	keepUp(): ReturnType<Core["keepUp"]> {
+		return this.unlessOver(
+			() => this.term?.keepUp(),
+			async () => {
+				await this.elect();
+				if (!this.term) await this.member.poll().catch(() => {});
+				return { wake: null, more: false };
+			},
+		);
+	}
+
+	/** Does it as the leader; as a member if this process does not lead, or if its term ends meanwhile. */
+	private async unlessOver<T>(asLeader: () => Promise<T> | undefined, asMember: () => Promise<T>): Promise<T> {
+		try {
+			return await (asLeader() ?? asMember());
+		} catch (error) {
+			if (error instanceof TermOver) return asMember();
+			throw error;
+		}
 	}
 
 	lastHeard = (): number | undefined => (this.term ? undefined : (this.snapshotEngine.highest?.seq ?? 0));
@@ -208,8 +205,7 @@ export class FleetCore implements Core {
 	async close(): Promise<void> {
 		if (this.closed) return;
 		this.closed = true;
-		this.cancelCandidate();
-		this.cancelFollow();
+		this.cancelTimer();
 		this.stopHearing();
 		await this.electing?.catch(() => {});
 		await this.member.close();
@@ -220,28 +216,10 @@ export class FleetCore implements Core {
 		await this.parts.database.close();
 	}
 
-	private request<N extends OperationName>(name: string, given: Given<N>, by: string | undefined): Promise<ResultOf<N>> {
-		const args = JSON.stringify(argumentsFrom(given)) ?? "null";
-		return new Promise((resolve, reject) => {
-			this.member.send({ name, args, by, unhurried: UNHURRIED.includes(name) }, (outcome) => {
-				if ("error" in outcome) reject(outcome.error);
-				else resolve(outcome.value as ResultOf<N>);
-			});
-		});
-	}
-
 	private announce(claim: ArgumentsOf<"claim">, until: number, done: (outcome: Settlement) => void): () => Promise<void> {
 		const { term } = this;
 		if (term) return term.stand(claim, until, done);
 		return this.member.send({ name: "claim", args: JSON.stringify(claim), by: undefined, until }, done);
-	}
-
-	/** A host renews its lease itself, with or without a leader. Undefined: that life is over, which the leader has to judge. */
-	private async beatDirectly({ host, life }: ArgumentsOf<"beat">): Promise<ResultOf<"beat"> | undefined> {
-		if (life === undefined || !(await this.parts.database.post.beat(host, life))) return undefined;
-		// The leader hears of the heartbeat later; for the host its lease is renewed now.
-		const state = await this.snapshots.look((tx) => answer<HostState>(tx.memory.hosts.get(host)?.drain ? "draining" : "live"));
-		return { state, lost: false, life };
 	}
 
 	private async wasCommitted(epoch: number, txn: number): Promise<boolean> {
@@ -255,68 +233,52 @@ export class FleetCore implements Core {
 		}
 	}
 
-	private heed(to: "leader" | "member"): void {
+	/** A process that does not lead tries to, and polls unless it does so for its calls. */
+	private schedule(): void {
 		if (this.closed) return;
-		if (to === "leader") this.term?.nudge();
-		else if (!this.term) this.member.nudge();
-	}
-
-	private wake(): void {
-		this.onCommit({
-			stirred: true,
-			probes: new Set(),
-			doubted: new Set(),
-			events: [],
-			heard: [],
-			asks: new Map(),
-			more: false,
-			due: undefined,
+		this.cancelTimer = this.parts.time.after(FOLLOW_MS, () => {
+			void this.elect().catch(() => {});
+			const polling = this.term || this.member.isWaiting ? undefined : this.member.poll().catch(() => {});
+			void Promise.resolve(polling).finally(() => this.schedule());
 		});
 	}
 
-	private beCandidate(): void {
-		if (this.closed || this.parts.lead === "never") return;
-		this.cancelCandidate = this.parts.time.after(CANDIDATE_MS, () => {
-			void this.elect()
-				.catch(() => {})
-				.finally(() => this.beCandidate());
-		});
+	private async elect(): Promise<void> {
+		const { lead, time, database } = this.parts;
+		const now = time.monotonic();
+		if (this.electing !== undefined) return this.electing;
+		if (this.term || this.closed || lead === "never" || now < this.candidateFrom) return;
+		this.candidateFrom = now + CANDIDATE_MS;
+		this.electing = database
+			.lead()
+			.then((leadership) => leadership && this.lead(leadership))
+			.finally(() => {
+				this.electing = undefined;
+			});
+		await this.electing;
 	}
 
-	private elect(): Promise<void> {
-		const { lead, time } = this.parts;
-		if (this.term || this.closed || lead === "never" || time.monotonic() < this.candidateFrom) return Promise.resolve();
-		this.electing ??= this.tryToLead().finally(() => {
-			this.electing = undefined;
-		});
-		return this.electing;
-	}
-
-	private async tryToLead(): Promise<void> {
-		const { database, log } = this.parts;
-		const leadership = await database.lead();
-		if (!leadership) return;
+	private async lead(leadership: Leadership): Promise<void> {
+		const { time, log } = this.parts;
 		let term: Term | undefined;
 		const onOver = (why: Ending) => {
-			if (why === "handed over") this.candidateFrom = this.parts.time.monotonic() + HANDED_OVER_MS;
+			if (why === "handed over") this.candidateFrom = time.monotonic() + HANDED_OVER_MS;
 			else if (why !== "closed") log?.error("this host does not lead any more", { error: messageOf(why) });
 			if (this.term === term) this.term = undefined;
-			this.observed.clear();
-			this.lastTerm = term ?? this.lastTerm;
+			this.seen = term?.engine.highest ?? this.seen;
 			void term?.end().catch(() => {});
 		};
 		const wasCommitted = (epoch: number, txn: number) => this.wasCommitted(epoch, txn);
-		const seen = this.highest();
 		try {
-			term = await Term.begin({ ...this.parts, ...(seen ? { seen } : {}), leadership, wasCommitted, onOver });
+			term = await Term.begin({ ...this.parts, seen: this.highest(), leadership, wasCommitted, onOver });
 		} catch (error) {
 			// Otherwise it would make other leaders hand over again and again.
-			if (this.parts.lead === "prefer") this.candidateFrom = this.parts.time.monotonic() + HANDED_OVER_MS;
+			if (this.parts.lead === "prefer") this.candidateFrom = time.monotonic() + HANDED_OVER_MS;
 			await Promise.resolve(leadership.store.close()).catch(() => {});
 			throw error;
 		}
 		const begun = term;
-		if (begun.isOver) return begun.end();
+		if (begun.isOver()) return begun.end();
 		begun.engine.onCommit = (summary) => {
 			begun.committed(summary.events);
 			this.onCommit(summary);
@@ -330,16 +292,9 @@ export class FleetCore implements Core {
 
 	/** The highest numbers that this process has seen: a database that was restored may have lower ones. */
 	private highest(): HighestIds | undefined {
-		const [one, other] = [this.lastTerm?.engine.highest, this.snapshotEngine.highest];
-		return one && other ? (one.seq > other.seq ? one : other) : (one ?? other);
-	}
-
-	private follow(): void {
-		if (this.closed) return;
-		this.cancelFollow = this.parts.time.after(FOLLOW_MS, () => {
-			const polling = this.term || this.member.isWaiting ? Promise.resolve() : this.member.poll();
-			void polling.catch(() => {}).finally(() => this.follow());
-		});
+		const { seen } = this;
+		const { highest } = this.snapshotEngine;
+		return seen && highest ? (seen.seq > highest.seq ? seen : highest) : (seen ?? highest);
 	}
 
 	/** Reads what others have committed: at once if an assignment of this host changed, otherwise the more rarely, the more hosts do so. */
@@ -366,7 +321,6 @@ export class FleetCore implements Core {
 			this.hosts = tx.memory.hosts.size;
 			return withFacts ? askedFacts(asked) : answer(undefined);
 		});
-		for (const key of asked) this.observed.delete(key);
 		if (asked.size > 0 || isAssigned) this.onCommit({ ...NOTHING_COMMITTED, probes: asked, ...(isAssigned ? { compare: true } : {}) });
 	}
 }
@@ -374,4 +328,11 @@ export class FleetCore implements Core {
 /** Facts that no host has answered yet: this one may know them. */
 function* askedFacts(keys: Set<string>): Op<void> {
 	for (const [key, { asked }] of yield* storedRecords("fact")) if (asked && isProbed(key)) keys.add(key);
+}
+
+/** Whether the store has other facts than these, for a dry run. */
+function* wouldChange(tx: Tx, seen: ArgumentsOf<"observe">): Op<boolean> {
+	const before = tx.mutations;
+	yield* OPERATIONS.observe.run(tx, seen);
+	return tx.mutations !== before;
 }

@@ -6,17 +6,21 @@ import type { Store } from "../contracts/store.ts";
 
 /** A request is known by its member and its number. */
 export type RequestId = { member: string; n: number };
-/** `messages`: the version of the messages that its member speaks. `until`: a claim that can start nothing yet stands until then. `tries`: how many leaders have found it when their term began. */
+/**
+ * `messages`: the version of the messages that its member speaks. `until`: a claim that can start nothing yet stands until then. `withdrawn`: only its number
+ * counts. `tries`: how many leaders have found it when their term began.
+ */
 export type Request = RequestId & {
 	messages: number;
 	name: string;
 	args: string;
 	by: string | null;
 	until: number | null;
+	withdrawn: boolean;
 	tries: number;
 };
-/** What a member appends to its inbox at the leader. `withdrawn`: only its number counts. */
-export type Outgoing = Omit<Request, "member" | "tries"> & { withdrawn: boolean };
+/** What a member appends to the leader's inbox. */
+export type Outgoing = Omit<Request, "member" | "tries">;
 /** `failed`: the body is an error. */
 export type Reply = { n: number; failed: boolean; body: string };
 /** What the leader has consumed of a member: every number up to `floor`, and those in `above`. */
@@ -42,13 +46,11 @@ export type Mail = {
 
 /** The store of one term. A commit that fails or is in doubt ends the term: the store throws `TermOver` from then on. */
 export interface LeaderStore extends Store {
-	/** Goes with the transaction that is open. */
-	attach(mail: Mail): void;
-	/** Requests that were withdrawn and are still there. */
-	withdrawn(): Promise<RequestId[]>;
+	/** `mail` is committed in the same transaction. */
+	commit(mail?: Mail): void | Promise<void>;
 	heartbeats(): Promise<Heartbeat[]>;
-	/** New requests, and repeatedly some that were read before. `all`: none is left out. */
-	requests(which: "new" | "all"): Promise<Request[]>;
+	/** `new`: requests that were not read before, and repeatedly some that were. `all`: none is left out. `withdrawn`: only these. */
+	requests(which: "new" | "all" | "withdrawn"): Promise<Request[]>;
 	consumed(): Promise<ConsumedOf[]>;
 	/** A leader that has just begun is about to carry out a request that it found. */
 	countTry(request: RequestId): Promise<void>;
@@ -68,11 +70,14 @@ export type Polled = {
 
 /** A member's side of the database. */
 export interface Post {
-	/** Appends requests. A request that is there already, or was withdrawn, stays as it is: repeating this is harmless. */
-	send(requests: readonly Outgoing[]): Promise<void>;
+	/**
+	 * Appends requests. A request that is there already, or was withdrawn, stays as it is: repeating this is harmless. `collected`: replies that are no longer
+	 * needed are deleted with it, so that a poll writes nothing.
+	 */
+	send(requests: readonly Outgoing[], collected: readonly number[]): Promise<void>;
 	/** Withdraws a request, also one that may not have arrived. Afterwards either its reply is there, or it is never carried out. */
 	withdraw(request: Outgoing): Promise<void>;
-	/** `collected`: replies that are no longer needed. */
+	/** `collected`: replies that are left out. */
 	poll(collected: readonly number[]): Promise<Polled>;
 	/** False: the life is over. */
 	beat(host: string, life: number): Promise<boolean>;

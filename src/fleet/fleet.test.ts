@@ -107,6 +107,19 @@ test("more calls than a member may have open: claims stand all the same, and wor
 	await until(() => done === 1010 - refused.length);
 });
 
+test("30 processes of a database listen at most: a process that gets no place polls", async () => {
+	const admin = new pg.Client({ connectionString: server.url() });
+	await admin.connect();
+	onTestFinished(() => admin.end());
+	await admin.query("SELECT pg_try_advisory_lock(key, hashtext('')) FROM generate_series(7551240, 7551269) AS key");
+	const open = fleet();
+	await open();
+	const member = await open({ lead: "never" });
+	expect(added(await member.add({ command: ["true"] })).id).toBe(1);
+	const { rows } = await admin.query("SELECT count(*)::int AS n FROM pg_locks WHERE classid BETWEEN 7551240 AND 7551300");
+	expect(rows).toEqual([{ n: 30 }]);
+});
+
 test("the settings of the store count for a process that brings its own, also when it leads", async () => {
 	const open = fleet();
 	const daemon = await open({ config: { max_concurrent: 1 }, settings: "shared" });

@@ -25,8 +25,9 @@ function stand({ patienceMs = 1000 } = {}) {
 		if (how === "after") throw new Error("lost after");
 	};
 	const post: Post = {
-		send: (requests) =>
+		send: (requests, collected) =>
 			attempt(() => {
+				for (const n of collected) replies.delete(n);
 				sends.push(requests.map(({ n }) => n));
 				for (const one of requests) if (!rows.has(one.n)) rows.set(one.n, one);
 			}),
@@ -38,8 +39,7 @@ function stand({ patienceMs = 1000 } = {}) {
 		async poll(collected): Promise<Polled> {
 			polls.push(now);
 			await attempt(() => {});
-			for (const n of collected) replies.delete(n);
-			return { replies: [...replies].map(([n, reply]) => ({ n, ...reply })), assigned: 0, txn: 0 };
+			return { replies: [...replies].filter(([n]) => !collected.includes(n)).map(([n, reply]) => ({ n, ...reply })), assigned: 0, txn: 0 };
 		},
 		beat: async () => true,
 	};
@@ -75,7 +75,7 @@ function stand({ patienceMs = 1000 } = {}) {
 	return { rows, replies, sends, polls, fail, member, pass, outcomes, call };
 }
 
-test("a reply settles its call, and is deleted with the next poll", async () => {
+test("a reply settles its call, and is deleted with the next request", async () => {
 	const t = stand();
 	t.call("add");
 	await t.pass(0);
@@ -180,6 +180,17 @@ test("a body that is too long, and one call too many, are refused at once", asyn
 	for (let n = 0; n < 1000; n++) t.call("add");
 	t.call("one more");
 	expect(t.outcomes[1]).toMatchObject({ error: { code: "limit", message: expect.stringContaining("1000 calls") } });
+});
+
+test("closed while the database does not answer, it gives up and says so", async () => {
+	const t = stand();
+	t.call("add");
+	await t.pass(0);
+	t.fail.push(...Array.from({ length: 100 }, () => "before" as const));
+	const closed = t.member.close();
+	await t.pass(5000);
+	await closed;
+	expect(t.outcomes).toMatchObject([{ error: { code: "store", hint: "look whether the call was carried out" } }]);
 });
 
 test("closed, it withdraws what is under way", async () => {

@@ -26,8 +26,8 @@ type Call = {
 	done(outcome: Settlement): void;
 	/** Given when the request is first sent. */
 	n: number;
-	/** "no": no insert of it has left this process. */
-	sent: "no" | "perhaps";
+	/** An insert of it may have left this process. */
+	mayHaveLeft: boolean;
 	sentAt: number;
 	/** No caller waits for the reply: it is found by a poll that comes anyway. */
 	unhurried: boolean;
@@ -48,8 +48,10 @@ export type Sending = { name: string; args: string; by: string | undefined; unti
 
 export class Member {
 	private n = 0;
+	/** Calls without a number yet; and those that wait for their reply. */
 	private readonly queue: Call[] = [];
 	private readonly open = new Map<number, Call>();
+	/** Replies that were taken and may still be in the database. */
 	private readonly collected = new Set<number>();
 	private sending: Promise<void> | undefined;
 	private polling: Promise<void> | undefined;
@@ -59,7 +61,8 @@ export class Member {
 	private cancelPoll = () => {};
 	private pollAt = Number.POSITIVE_INFINITY;
 	private closed = false;
-	private closeBy = Number.POSITIVE_INFINITY;
+	/** The member has closed while the database did not answer. */
+	private hasGivenUp = false;
 
 	constructor(private readonly parts: MemberParts) {}
 
@@ -71,10 +74,9 @@ export class Member {
 			return async () => {};
 		}
 		const request = { messages: MESSAGES, name, args, by: by ?? null, until: until ?? null };
-		const call: Call = { request, n: 0, sent: "no", sentAt: 0, unhurried, withdrawn: false, done };
-		const withdraw = () => this.withdraw(call);
+		const call: Call = { request, n: 0, mayHaveLeft: false, sentAt: 0, unhurried, withdrawn: false, done };
 		if (until === undefined) {
-			const cancel = this.parts.time.after(this.patienceMs(), () => void withdraw(), "hold");
+			const cancel = this.parts.time.after(this.patienceMs(), () => void this.withdraw(call).catch(() => {}), "hold");
 			call.done = (outcome) => {
 				cancel();
 				done(outcome);
@@ -82,7 +84,7 @@ export class Member {
 		}
 		this.queue.push(call);
 		this.flush();
-		return withdraw;
+		return () => this.withdraw(call);
 	}
 
 	private patienceMs(): number {
@@ -95,9 +97,7 @@ export class Member {
 			return new SluiceError(
 				"limit",
 				`the arguments of ${name} have ${args.length} characters; a host can send ${BODY_MAX} to its leader`,
-				{
-					hint: "make several smaller calls of it, or call on the host that leads",
-				},
+				{ hint: "make several smaller calls of it, or call on the host that leads" },
 			);
 		if (until === undefined && this.queue.length + this.open.size >= OPEN_CALLS_MAX)
 			return new SluiceError("limit", `${OPEN_CALLS_MAX} calls of this process wait for the leader already`, {
@@ -125,37 +125,34 @@ export class Member {
 		return this.open.size > 0;
 	}
 
-	/** Requests under way are withdrawn; their callers get an error, or the outcome. */
+	/** Requests under way are withdrawn; their callers get an error, or the outcome. Only a database that does not answer leaves it unknown. */
 	async close(): Promise<void> {
 		this.closed = true;
-		this.closeBy = this.parts.time.monotonic() + CLOSE_MS;
 		this.cancelPoll();
-		await Promise.all([...this.queue, ...this.open.values()].map((call) => this.withdraw(call)));
+		const calls = [...this.queue, ...this.open.values()];
+		let cancel = () => {};
+		const late = new Promise<void>((resolve) => {
+			cancel = this.parts.time.after(CLOSE_MS, resolve, "hold");
+		});
+		await Promise.race([late, Promise.all(calls.map((call) => this.withdraw(call)))]);
+		cancel();
+		this.hasGivenUp = true;
+		const error = new SluiceError("store", "the scheduler was closed while the database did not answer", {
+			hint: "look whether the call was carried out",
+		});
+		for (const call of this.open.values()) call.done({ error });
+		this.open.clear();
 	}
 
 	/** Calls of one turn go in one insert. */
 	private flush(): void {
 		this.sending ??= Promise.resolve()
 			.then(() => this.sendAll())
-			.catch((error) => this.failAll(error))
+			.catch(() => {})
 			.finally(() => {
 				this.sending = undefined;
 				if (this.queue.length > 0) this.flush();
 			});
-	}
-
-	/** A member that closes could not reach the database. */
-	private failAll(cause: unknown): void {
-		const calls = [...this.queue.splice(0), ...this.open.values()];
-		this.open.clear();
-		for (const call of calls) call.done({ error: this.unknownOutcome(cause) });
-	}
-
-	private unknownOutcome(cause: unknown): SluiceError {
-		return new SluiceError("store", "the scheduler was closed while the database did not answer", {
-			hint: "look whether the call was carried out",
-			cause,
-		});
 	}
 
 	private async sendAll(): Promise<void> {
@@ -183,50 +180,50 @@ export class Member {
 
 	/** A request that was given up before its insert left is inserted as withdrawn: numbers have no gaps. */
 	private async insert(batch: readonly Call[]): Promise<void> {
-		const unsent = batch.filter(({ sent }) => sent === "no");
+		const unsent = batch.filter(({ mayHaveLeft }) => !mayHaveLeft);
 		for (const call of unsent) {
-			call.sent = "perhaps";
+			call.mayHaveLeft = true;
 			call.sentAt = this.parts.time.monotonic();
 		}
+		const collected = [...this.collected];
 		try {
-			await this.parts.post.send(batch.map(({ request, n, withdrawn }) => ({ ...request, n, withdrawn })));
+			await this.parts.post.send(
+				batch.map(({ request, n, withdrawn }) => ({ ...request, n, withdrawn })),
+				collected,
+			);
 		} catch (error) {
-			if (error instanceof Unreachable) for (const call of unsent) call.sent = "no";
+			if (error instanceof Unreachable) for (const call of unsent) call.mayHaveLeft = false;
 			throw error;
 		}
+		for (const n of collected) this.collected.delete(n);
 	}
 
-	/** Repeats a statement until the database has answered it, or until a member that closes has waited long enough. */
+	/** Repeats a statement until the database has answered it, or until the member has given up. */
 	private async insist(statement: () => Promise<unknown>): Promise<void> {
 		for (;;) {
 			try {
 				await statement();
 				return;
 			} catch (error) {
-				if (this.parts.time.monotonic() >= this.closeBy) throw error;
+				if (this.hasGivenUp) throw error;
 				await new Promise<void>((resolve) => void this.parts.time.after(RETRY_MS, resolve));
 			}
 		}
 	}
 
+	/** Rejects only if the member has given up by then, and has told the caller so. */
 	private async withdraw(call: Call): Promise<void> {
 		const queued = this.queue.indexOf(call);
 		if (queued >= 0) this.queue.splice(queued, 1);
 		else if (call.withdrawn || !this.open.has(call.n)) return;
 		call.withdrawn = true;
-		if (call.sent === "no") {
-			this.open.delete(call.n);
-			return call.done({ error: this.unanswered() });
-		}
-		const { n } = call;
-		try {
-			await this.insist(() => this.parts.post.withdraw({ ...call.request, n, withdrawn: true }));
+		if (call.mayHaveLeft) {
+			await this.insist(() => this.parts.post.withdraw({ ...call.request, n: call.n, withdrawn: true }));
 			await this.insist(() => this.look());
-		} catch (cause) {
-			if (this.open.delete(n)) call.done({ error: this.unknownOutcome(cause) });
-			return;
+			if (!this.open.has(call.n)) return;
 		}
-		if (this.open.delete(n)) call.done({ error: this.unanswered() });
+		this.open.delete(call.n);
+		call.done({ error: this.unanswered() });
 	}
 
 	private unanswered(): SluiceError {
@@ -264,9 +261,7 @@ export class Member {
 	}
 
 	private async look(): Promise<void> {
-		const collected = [...this.collected];
-		const polled = await this.parts.post.poll(collected);
-		for (const n of collected) this.collected.delete(n);
+		const polled = await this.parts.post.poll([...this.collected]);
 		for (const reply of polled.replies) this.take(reply);
 		this.parts.onPolled(polled);
 	}
@@ -274,8 +269,8 @@ export class Member {
 	private take({ n, failed, body }: Reply): void {
 		this.collected.add(n);
 		const call = this.open.get(n);
-		if (!this.open.delete(n) || !call) return;
-		if (!call.unhurried) this.usualMs += (this.parts.time.monotonic() - call.sentAt - this.usualMs) * USUAL_WEIGHT;
-		call.done(failed ? { error: readError(body) } : { value: readValue(body) });
+		this.open.delete(n);
+		if (call && !call.unhurried) this.usualMs += (this.parts.time.monotonic() - call.sentAt - this.usualMs) * USUAL_WEIGHT;
+		call?.done(failed ? { error: readError(body) } : { value: readValue(body) });
 	}
 }

@@ -20,50 +20,47 @@ export class StandingClaims {
 	private readonly claims = new Set<StandingClaim>();
 	/** How often jobs were assigned to a claim. */
 	granted = 0;
-	/** Counts reasons to try the claims: `tried` is up to which a committed transaction has tried them, `trying` up to which the present one has. */
-	private wanted = 0;
-	private tried = 0;
-	private trying: number | null = null;
-
-	get size(): number {
-		return this.claims.size;
-	}
+	/** There is a reason to try the claims that no transaction has taken up; and: the open transaction has taken one up. */
+	private wanted = false;
+	private trying = false;
 
 	add(claim: StandingClaim): void {
 		this.claims.add(claim);
-		this.wanted++;
+		this.wanted = true;
 	}
 
 	/** Claims that could start nothing may start something now. */
 	touch(): void {
-		this.wanted++;
+		this.wanted = true;
+	}
+
+	/** The next transaction ends the claim, unless the present one assigns jobs to it. */
+	end(claim: StandingClaim): void {
+		claim.until = 0;
+		this.wanted = true;
 	}
 
 	remove(claim: StandingClaim): void {
 		this.claims.delete(claim);
 	}
 
-	/** A transaction begins. */
+	/** A transaction begins. What one has taken up that was rolled back is to be done again. */
 	begin(): void {
-		this.trying = null;
+		this.wanted ||= this.trying;
+		this.trying = false;
 	}
 
 	/** The transaction is committed. Returns whether another one has to try claims. */
 	commit(): boolean {
-		this.tried = this.trying ?? this.tried;
-		this.trying = null;
-		return this.tried < this.wanted;
-	}
-
-	hasExpired(now: number): boolean {
-		for (const { until } of this.claims) if (until <= now) return true;
-		return false;
+		this.trying = false;
+		return this.wanted;
 	}
 
 	/** Assigns jobs in this transaction, and ends claims that have expired. Hosts of one class are tried until one of them gets nothing: the others would get nothing either. */
 	*assign(tx: Tx): Op<void> {
-		if (!(tx.stirred || this.tried < this.wanted)) return;
-		this.trying = this.wanted;
+		if (!(tx.stirred || this.wanted)) return;
+		this.trying = true;
+		this.wanted = false;
 		if (this.claims.size === 0) return;
 		const world = tx.world();
 		const bound = hostsWithBoundJobs(tx);
@@ -82,11 +79,11 @@ export class StandingClaims {
 			const claimed = yield* tryClaim(tx, one, share);
 			if (claimed === "refused") continue;
 			assigned += claimed.length;
-			if (claimed.length > 0) {
+			if (claimed.length === 0) shut.add(kind);
+			else {
 				this.granted++;
 				one.settle({ value: claimed });
 			}
-			if (claimed.length === 0) shut.add(kind);
 		}
 	}
 }

@@ -10,8 +10,15 @@ import type { Consumed } from "./consumed.ts";
 import type { Heartbeat, LeaderStore, Mail, Request } from "./database.ts";
 import { writeError, writeValue } from "./messages.ts";
 
-/** A request as the leader holds it. `withdrawn`: its member has given it up; it must have no effect. */
-export type Incoming = Request & { withdrawn: boolean };
+/** What the leader has to decide. */
+export type Incoming = {
+	/** Null: a call or a claim of the leader's own process, which has no row and gets no reply. */
+	readonly request: Request | null;
+	/** Its caller has given it up: it must have no effect. */
+	withdrawn: boolean;
+	/** Called when the decision is committed. */
+	decided(outcome: Settlement): void;
+};
 /**
  * What becomes of a request's row. `taken`: deleted, with a reply. `dropped`: deleted without one, because the request has no effect (it was withdrawn, or is a
  * repeated insert). `aside`: its row stays, for `doctor`, and its caller gets an error.
@@ -23,6 +30,7 @@ type Decision = { outcome: Settlement; fate: Fate };
 const REFUSALS_MAX = 20;
 
 export class TermStore implements Store {
+	/** What the open transaction has decided. Once the term is over: what its last one had. */
 	private readonly decisions = new Map<Incoming, Decision>();
 	/** Commits that were refused one after the other. */
 	private refusals = 0;
@@ -30,14 +38,15 @@ export class TermStore implements Store {
 	private readonly heartbeats = new Map<string, Heartbeat>();
 	/** The lives of hosts as their rows say: only a change is written. */
 	private readonly lives = new Map<string, Pick<Heartbeat, "life" | "open">>();
-	/** Heartbeats that the next transaction must hear of; null: none were asked for. */
+	/** Heartbeats that the open transaction must hear of; null: none were asked for. */
 	beats: Heartbeat[] | null = null;
-	private wantsBeats = false;
+	private wantsBeats = true;
 
 	constructor(
-		private readonly inner: LeaderStore,
-		private readonly consumed: Consumed,
-		private readonly on: { decided(request: Incoming): void; withdrawn(): Promise<void> },
+		readonly inner: LeaderStore,
+		readonly consumed: Consumed,
+		/** Finds out which requests were withdrawn. */
+		private readonly readWithdrawn: () => Promise<unknown>,
 	) {}
 
 	/** The next transaction begins with the heartbeats as they are then. */
@@ -46,23 +55,22 @@ export class TermStore implements Store {
 	}
 
 	/** Inside a transaction: the request was carried out, or refused. The first decision counts. Without a `fate`, the request has had no effect. */
-	decide(request: Incoming, outcome: Settlement, fate: Fate = request.withdrawn ? "dropped" : "taken"): void {
-		if (!this.decisions.has(request)) this.decisions.set(request, { outcome, fate });
+	decide(one: Incoming, outcome: Settlement, fate: Fate = one.withdrawn ? "dropped" : "taken"): void {
+		if (!this.decisions.has(one)) this.decisions.set(one, { outcome, fate });
 	}
 
-	begin(intent?: Intent): Begun | Promise<Begun> {
-		this.reset();
-		if (!this.wantsBeats) return this.inner.begin(intent);
-		// If they cannot be read, the next transaction tries again.
-		return this.inner.heartbeats().then(
-			(beats) => {
-				this.wantsBeats = false;
-				this.beats = beats;
-				for (const { host, life, open } of beats) this.lives.set(host, { life, open });
-				return this.inner.begin(intent);
-			},
-			() => this.inner.begin(intent),
-		);
+	/** What the last transaction of a term that is over had decided. */
+	lastDecision = (one: Incoming): Settlement | undefined => this.decisions.get(one)?.outcome;
+
+	async begin(intent?: Intent): Promise<Begun> {
+		const begun = await this.inner.begin(intent);
+		for (const collected of [this.decisions, this.assigned, this.heartbeats]) collected.clear();
+		// Also what a transaction heard that was rolled back. If they cannot be read, the next transaction tries again.
+		this.wantsBeats ||= this.beats !== null;
+		this.beats = this.wantsBeats ? await this.inner.heartbeats().catch(() => null) : null;
+		this.wantsBeats &&= this.beats === null;
+		for (const { host, life, open } of this.beats ?? []) this.lives.set(host, { life, open });
+		return begun;
 	}
 
 	read<R extends StoreRead>(request: R): Replies[R["read"]] | Promise<Replies[R["read"]]> {
@@ -94,32 +102,28 @@ export class TermStore implements Store {
 	}
 
 	async commit(): Promise<void> {
-		const decided = [...this.decisions.keys()];
 		const mail = this.mail();
-		if (mail) this.inner.attach(mail);
 		try {
-			await this.inner.commit();
+			await this.inner.commit(mail);
 		} catch (error) {
-			if (!(error instanceof StaleTransaction)) throw error;
-			if (++this.refusals > REFUSALS_MAX)
-				throw new TermOver("its commits are refused again and again", { doubt: false, txn: 0, cause: error });
-			await this.on.withdrawn().catch(() => {});
-			this.wantsBeats = true;
+			if (error instanceof StaleTransaction) await this.refused(error);
 			throw error;
 		}
 		this.refusals = 0;
 		this.beats = null;
-		if (!mail) return;
-		this.consumed.set(mail.consumed);
-		for (const { host, life, open } of mail.heartbeats) this.lives.set(host, { life, open });
-		for (const request of decided) this.on.decided(request);
+		this.consumed.set(mail?.consumed ?? []);
+		for (const { host, life, open } of mail?.heartbeats ?? []) this.lives.set(host, { life, open });
+		for (const [one, { outcome }] of this.decisions) one.decided(outcome);
+	}
+
+	/** The transaction is run again: it must know then what it was refused for. */
+	private async refused(cause: StaleTransaction): Promise<void> {
+		if (++this.refusals > REFUSALS_MAX) throw new TermOver("its commits are refused again and again", { doubt: false, txn: 0, cause });
+		await this.readWithdrawn().catch(() => {});
+		this.wantsBeats = true;
 	}
 
 	rollback(): void | Promise<void> {
-		this.reset();
-		// What a transaction heard is gone with it.
-		this.wantsBeats ||= this.beats !== null;
-		this.beats = null;
 		return this.inner.rollback();
 	}
 
@@ -127,15 +131,8 @@ export class TermStore implements Store {
 		return this.inner.close();
 	}
 
-	private reset(): void {
-		this.decisions.clear();
-		this.assigned.clear();
-		this.heartbeats.clear();
-	}
-
 	private mail(): Mail | undefined {
-		const { decisions } = this;
-		if (decisions.size === 0 && this.assigned.size === 0 && this.heartbeats.size === 0) return undefined;
+		const { decisions, assigned, heartbeats } = this;
 		const numbers = new Map<string, number[]>();
 		const mail: Mail = {
 			taken: [],
@@ -143,20 +140,19 @@ export class TermStore implements Store {
 			aside: [],
 			replies: [],
 			consumed: [],
-			assigned: [...this.assigned],
-			heartbeats: [...this.heartbeats.values()],
+			assigned: [...assigned],
+			heartbeats: [...heartbeats.values()],
 		};
-		for (const [request, { outcome, fate }] of decisions) {
+		for (const [{ request }, { outcome, fate }] of decisions) {
+			if (request === null) continue;
 			const { member, n } = request;
 			numbers.set(member, [...(numbers.get(member) ?? []), n]);
-			if (fate === "dropped") mail.dropped.push({ member, n });
+			mail[fate].push({ member, n });
 			if (fate === "dropped") continue;
-			if (fate === "taken") mail.taken.push({ member, n });
-			if (fate === "aside") mail.aside.push({ member, n });
 			const failed = "error" in outcome;
 			mail.replies.push({ member, n, failed, body: failed ? writeError(outcome.error) : writeValue(outcome.value) });
 		}
 		for (const [member, some] of numbers) mail.consumed.push(this.consumed.with(member, some));
-		return mail;
+		return Object.values(mail).some((list) => list.length > 0) ? mail : undefined;
 	}
 }

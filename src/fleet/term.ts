@@ -1,7 +1,6 @@
 // One term of a leader: its engine carries out the requests of all members, assigns jobs to the claims that stand, and hears the heartbeats of hosts. A term
 // ends when a commit fails or is in doubt, when another process leads, or when the leader hands over.
 
-import type { Clock, Host } from "../contracts/host.ts";
 import { type Op, TermOver } from "../contracts/store.ts";
 import { codeOf } from "../core/errors.ts";
 import type { EventRow } from "../core/event.ts";
@@ -12,11 +11,10 @@ import { Engine, type EngineOptions } from "../scheduler/transaction/group-commi
 import { answer, type Settlement } from "../scheduler/transaction/pending.ts";
 import type { Tx } from "../scheduler/transaction/tx.ts";
 import { Consumed } from "./consumed.ts";
-import type { FleetTime, LeaderStore, Leadership } from "./database.ts";
+import type { FleetTime, Leadership } from "./database.ts";
 import { Inbox, nothing } from "./inbox.ts";
-import { OwnClaims } from "./own-claims.ts";
 import { StandingClaims } from "./standing.ts";
-import { TermStore } from "./term-store.ts";
+import { type Incoming, TermStore } from "./term-store.ts";
 
 /** How often the leader reads its inbox while requests come, how long after the last one that goes on, and how often it reads otherwise. */
 const BUSY_POLL_MS = 10;
@@ -24,18 +22,17 @@ const BUSY_FOR_MS = 5_000;
 const IDLE_POLL_MS = 50;
 /** How often the inbox is read whole: a request whose insert was committed late may lie behind those that were read before. */
 const WHOLE_MS = 10_000;
-/** How often claims that have expired are answered, and whether a candidate waits for this leader to hand over is looked at. */
-const HOUSEKEEPING_MS = 1_000;
-const HAND_OVER_LOOK_MS = 3_000;
+/** How often the leader ends claims that were withdrawn or have expired, and looks whether a candidate waits for it to hand over. */
+const CLAIMS_MS = 1_000;
+const HAND_OVER_MS = 3_000;
 const SWEEP_MS = 600_000;
 
 /** Why a term is over. */
 export type Ending = "handed over" | "closed" | Error;
 
-export type TermParts = Pick<EngineOptions, "clock" | "host" | "chance" | "by" | "config" | "seen"> & {
+export type TermParts = Pick<EngineOptions, "clock" | "host" | "chance" | "by" | "config"> & {
+	seen: EngineOptions["seen"] | undefined;
 	leadership: Leadership;
-	clock: Clock;
-	host: Host;
 	time: FleetTime;
 	/** The name of this process's host. */
 	hostName: string;
@@ -47,73 +44,63 @@ export type TermParts = Pick<EngineOptions, "clock" | "host" | "chance" | "by" |
 };
 
 export class Term {
-	readonly epoch: number;
 	readonly engine: Engine;
 	readonly core: Core;
-	private readonly inner: LeaderStore;
 	private readonly store: TermStore;
 	private readonly standing = new StandingClaims();
 	private readonly inbox: Inbox;
-	private readonly own = new OwnClaims(this.standing);
-	private over = false;
-	private overBy: Ending | undefined;
-	/** How many transactions have begun. */
-	private transactions = 0;
+	/** Claims of this process that stand. */
+	private readonly own = new Set<Incoming>();
+	private isFinished = false;
+	/** Why the store refuses everything. */
+	private failure: TermOver | undefined;
 	private cancelTimer = () => {};
 	private reading: Promise<void> | undefined;
 	private readAgain = false;
 	private busyUntil = 0;
-	private wholeAt = 0;
-	private housekeepingAt = 0;
-	private handOverAt = 0;
-	private sweepAt = 0;
-	private beatsAt = 0;
-	/** A host whose heartbeat is older counts as heard of then: the database may have been away, and hosts could not beat. */
-	private leaseFrom: number | null = null;
+	/** A host whose heartbeat is older counts as heard of then: the database may have been away, and hosts could not beat. Null: heartbeats were heard. */
+	private leaseFrom: number | null;
 	private hasHeard = false;
+	/** What a turn does besides reading new requests, how often, and when next. */
+	private readonly chores: { everyMs: () => number; run: () => unknown; at: number }[] = [
+		{ everyMs: () => WHOLE_MS, run: () => this.inbox.read("all"), at: 0 },
+		{ everyMs: () => CLAIMS_MS, run: () => this.inbox.read("withdrawn").then(() => this.tryClaims()), at: 0 },
+		{ everyMs: () => beatMs(this.parts.staleAfterMs()), run: () => this.hearHosts(), at: 0 },
+		{ everyMs: () => HAND_OVER_MS, run: () => this.lookForSuccessor(), at: 0 },
+		{ everyMs: () => SWEEP_MS, run: () => this.store.inner.sweepMail(), at: 0 },
+	];
 
 	private constructor(
 		private readonly parts: TermParts,
 		consumed: Consumed,
 	) {
 		const { leadership, clock, host, chance, by, config, seen } = parts;
-		this.epoch = leadership.epoch;
-		this.inner = leadership.store;
-		this.store = new TermStore(this.inner, consumed, {
-			decided: (one) => this.inbox.forget(one),
-			withdrawn: async () => void (await this.inbox.markWithdrawn()),
-		});
+		this.leaseFrom = clock.now();
+		this.store = new TermStore(leadership.store, consumed, () => this.inbox.read("withdrawn"));
 		this.engine = new Engine({
-			store: this.store,
-			clock,
-			host,
-			chance,
-			by,
-			config,
+			...{ clock, host, chance, by, config },
 			...(seen ? { seen } : {}),
+			store: this.store,
 			leases: "renew at first",
 			first: (tx) => this.first(tx),
 			last: (tx) => this.standing.assign(tx),
 		});
 		this.core = engineCore(this.engine);
-		const { engine, inner, store, standing } = this;
 		this.inbox = new Inbox({
-			...{ engine, inner, store, standing, consumed },
+			engine: this.engine,
+			store: this.store,
+			standing: this.standing,
 			run: (task, settled) => this.run(task, settled),
-			isOver: () => this.over,
+			isOver: (error) => this.isOver(error),
 			handOver: () => this.finish("handed over"),
-			noteFailure: (error) => this.noteFailure(error),
 		});
 	}
 
 	/** Begins a term: requests that an earlier leader left behind come first, one by one, since one of them may have ended it. */
 	static async begin(parts: TermParts): Promise<Term> {
-		const { store } = parts.leadership;
-		const term = new Term(parts, new Consumed(await store.consumed()));
-		term.store.askForBeats();
-		term.leaseFrom = parts.clock.now();
+		const term = new Term(parts, new Consumed(await parts.leadership.store.consumed()));
 		await term.inbox.carryOutOld();
-		if (term.over) return term;
+		if (term.isOver()) return term;
 		await term.engine.run((tx) => answer(takeLead(tx, parts.hostName)));
 		term.schedule(0);
 		return term;
@@ -127,35 +114,39 @@ export class Term {
 
 	/** Carries out an operation for this process itself. The outcome is known even if the commit was in doubt. */
 	async call<N extends OperationName>(name: N, given: Given<N>, by: string | undefined): Promise<ResultOf<N> | "not done"> {
-		let decided: { outcome: Settlement; transaction: number } | undefined;
-		const settled = (outcome: Settlement) => {
-			decided = { outcome, transaction: this.transactions };
-		};
+		const one: Incoming = { request: null, withdrawn: false, decided: () => {} };
 		try {
-			return await this.core.call(name, given, { by, settled });
+			return await this.core.call(name, given, { by, settled: (outcome) => this.store.decide(one, outcome) });
 		} catch (error) {
-			const isOver = error instanceof TermOver || (this.over && codeOf(error) === "closed");
-			if (!isOver) throw error;
-			this.noteFailure(error);
-			// What an earlier attempt has decided was rolled back.
-			if (decided === undefined || decided.transaction !== this.transactions || !(await this.wasLastCommitted(error))) return "not done";
-			if ("error" in decided.outcome) throw decided.outcome.error;
-			return decided.outcome.value as ResultOf<N>;
+			if (!this.isOver(error) || !(error instanceof TermOver || codeOf(error) === "closed")) throw error;
+			const outcome = await this.outcomeOf(one);
+			if (outcome === undefined) return "not done";
+			if ("error" in outcome) throw outcome.error;
+			return outcome.value as ResultOf<N>;
 		}
 	}
 
-	/** Whether the transaction that ended the term was committed all the same. */
-	private async wasLastCommitted(error: unknown): Promise<boolean> {
-		return error instanceof TermOver && error.doubt && this.parts.wasCommitted(this.epoch, error.txn);
-	}
-
 	/** A claim of this process stands like the claims of members, so that no host is served first. Returns a function that withdraws it. */
-	stand(claim: ArgumentsOf<"claim">, until: number, done: (outcome: Settlement) => void): () => Promise<void> {
-		const { one, ended } = this.own.add(claim, until, done);
-		void this.run(nothing);
+	stand(args: ArgumentsOf<"claim">, until: number, done: (outcome: Settlement) => void): () => Promise<void> {
+		let over = () => {};
+		const ended = new Promise<void>((resolve) => {
+			over = resolve;
+		});
+		const one: Incoming = {
+			request: null,
+			withdrawn: false,
+			decided: (outcome) => {
+				this.own.delete(one);
+				this.standing.remove(claim);
+				done(outcome);
+				over();
+			},
+		};
+		this.own.add(one);
+		const claim = this.inbox.stand(one, args, until);
 		// A transaction that is under way may still assign jobs to it.
 		return () => {
-			one.until = 0;
+			this.standing.end(claim);
 			this.tryClaims();
 			return ended;
 		};
@@ -163,15 +154,14 @@ export class Term {
 
 	/** After each commit. */
 	committed(events: readonly EventRow[]): void {
-		if (this.standing.commit() && !this.over) void this.run(nothing);
+		if (this.standing.commit()) void this.run(nothing);
 		if (this.hasHeard) this.leaseFrom = null;
 		// New settings are in force from the next transaction on.
 		if (events.some(({ kind }) => kind === "configured")) void this.parts.host.turn().then(() => this.tryClaims());
-		this.own.committed();
 	}
 
-	/** One pass of upkeep. Jobs that it starts may be due themselves, so then it looks again. */
-	async keepUp(): Promise<{ wake: number | null; more: boolean }> {
+	/** One pass of upkeep. Jobs that it starts decide when the next one is due, so then it looks again. */
+	async keepUp(): ReturnType<Core["keepUp"]> {
 		for (;;) {
 			const { granted } = this.standing;
 			this.standing.touch();
@@ -180,27 +170,37 @@ export class Term {
 		}
 	}
 
-	/** Something other than a commit may let claims start jobs: time has passed, or settings have changed. */
-	private tryClaims(): void {
-		this.standing.touch();
-		if (!this.over) void this.run(nothing);
-	}
-
 	/** Ends the term, after what is under way. Claims of this process get what a commit in doubt has assigned to them, and are announced anew. */
 	async end(): Promise<void> {
 		this.finish("closed");
 		await this.reading?.catch(() => {});
 		await this.engine.close();
-		this.own.over(await this.wasLastCommitted(this.overBy));
+		for (const one of [...this.own]) one.decided((await this.outcomeOf(one)) ?? { value: [] });
 	}
 
-	get isOver(): boolean {
-		return this.over;
+	/** Whether the term is over; an error of an operation may be how the leader learns of it. */
+	isOver(error?: unknown): boolean {
+		if (error instanceof TermOver) {
+			this.failure ??= error;
+			this.finish(error);
+		}
+		return this.isFinished;
+	}
+
+	/** What the transaction that ended the term had decided, if it was committed all the same. */
+	private async outcomeOf(one: Incoming): Promise<Settlement | undefined> {
+		const { failure, parts } = this;
+		const wasCommitted = failure?.doubt && (await parts.wasCommitted(parts.leadership.epoch, failure.txn));
+		return wasCommitted ? this.store.lastDecision(one) : undefined;
+	}
+
+	/** Something other than a commit may let claims start jobs, or end them: time has passed, or settings have changed. */
+	private tryClaims(): void {
+		this.standing.touch();
+		void this.run(nothing);
 	}
 
 	private *first(tx: Tx): Op<void> {
-		this.own.begin();
-		this.transactions++;
 		this.standing.begin();
 		yield* [];
 		const { beats } = this.store;
@@ -212,15 +212,15 @@ export class Term {
 	}
 
 	private schedule(ms: number): void {
-		if (this.over) return;
+		if (this.isOver()) return;
 		this.cancelTimer();
 		this.cancelTimer = this.parts.time.after(ms, () => {
 			// If the member's connection is lost, the next turn tries again.
 			this.reading ??= this.turn()
-				.catch((error) => this.noteFailure(error))
+				.catch((error) => void this.isOver(error))
 				.finally(() => {
 					this.reading = undefined;
-					const isBusy = this.readAgain || this.parts.time.monotonic() < this.busyUntil;
+					const isBusy = this.parts.time.monotonic() < this.busyUntil;
 					const pause = this.readAgain ? 0 : isBusy ? BUSY_POLL_MS : IDLE_POLL_MS;
 					this.readAgain = false;
 					this.schedule(pause);
@@ -229,49 +229,35 @@ export class Term {
 	}
 
 	/** Reads the inbox, and does what is due. */
-	async turn(): Promise<void> {
-		if (this.over) return;
+	private async turn(): Promise<void> {
 		const now = this.parts.time.monotonic();
-		const whole = now >= this.wholeAt;
-		const found = await this.inbox.read(whole ? "all" : "new");
-		if (whole) this.wholeAt = now + WHOLE_MS;
-		if (found > 0) this.busyUntil = now + BUSY_FOR_MS;
-		if (now >= this.housekeepingAt) await this.housekeeping(now);
+		if ((await this.inbox.read("new")) > 0) this.busyUntil = now + BUSY_FOR_MS;
+		for (const chore of this.chores) {
+			if (this.isOver() || now < chore.at) continue;
+			chore.at = now + chore.everyMs();
+			await chore.run();
+		}
 	}
 
-	private async housekeeping(now: number): Promise<void> {
-		this.housekeepingAt = now + HOUSEKEEPING_MS;
-		if (this.standing.hasExpired(this.parts.clock.now())) this.tryClaims();
-		await this.inbox.dropWithdrawn();
-		if (now >= this.beatsAt) {
-			this.beatsAt = now + beatMs(this.parts.staleAfterMs());
-			this.store.askForBeats();
-			void this.run(nothing);
-		}
-		if (now >= this.handOverAt) {
-			this.handOverAt = now + HAND_OVER_LOOK_MS;
-			if (await this.inner.isOutdated()) return this.finish("handed over");
-		}
-		if (now >= this.sweepAt) {
-			this.sweepAt = now + SWEEP_MS;
-			await this.inner.sweepMail();
-		}
+	private hearHosts(): void {
+		this.store.askForBeats();
+		void this.run(nothing);
+	}
+
+	private async lookForSuccessor(): Promise<void> {
+		if (await this.store.inner.isOutdated()) this.finish("handed over");
 	}
 
 	/** Runs an operation of the leader itself, which has nothing to answer. */
 	private run(task: () => Op<void>, settled?: () => void): Promise<void> {
-		return this.engine.run(task, settled ? { settled } : {}).catch((error) => this.noteFailure(error));
-	}
-
-	private noteFailure(error: unknown): void {
-		if (error instanceof TermOver) this.finish(error);
+		if (this.isOver()) return Promise.resolve();
+		return this.engine.run(task, settled ? { settled } : {}).catch((error) => void this.isOver(error));
 	}
 
 	private finish(why: Ending): void {
-		if (this.over) return;
-		this.over = true;
+		if (this.isFinished) return;
+		this.isFinished = true;
 		this.cancelTimer();
-		this.overBy = why;
 		this.parts.onOver(why);
 	}
 }

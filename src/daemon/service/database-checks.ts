@@ -1,7 +1,8 @@
 // What could be wrong with a database that is to be a store: each with what was found and what to do. Changes nothing.
 
+import { type Address, addressOf, directly } from "../../stores/address.ts";
 import { SCHEMA_VERSION } from "../../stores/migrations/index.ts";
-import { type Address, addressOf, type Connection, connect, directly } from "../../stores/postgres/connection.ts";
+import { type Connection, connect } from "../../stores/postgres/connection.ts";
 import { checkVersion, versionIn } from "../../stores/postgres/prepare.ts";
 import { TABLES } from "../../stores/postgres/schema.ts";
 import { ASIDE, lastLeader } from "../../stores/postgres/term.ts";

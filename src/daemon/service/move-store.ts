@@ -8,11 +8,11 @@ import { given } from "../../core/given.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { systemClock } from "../../host/local.ts";
 import { secret } from "../../host/secret.ts";
+import { addressOf } from "../../stores/address.ts";
 import { openDatabaseEnd } from "../../stores/moving/database-end.ts";
 import { openFileEnd } from "../../stores/moving/file-end.ts";
 import { inUse, type MoveOptions, move, type Objection, objections, type Side } from "../../stores/moving/move.ts";
 import { type Survey, survey } from "../../stores/moving/survey.ts";
-import { addressOf } from "../../stores/postgres/connection.ts";
 import { prepareHome } from "./home.ts";
 import { takeLock } from "./lock.ts";
 

@@ -3,7 +3,7 @@
 import { messageOf } from "../../core/errors.ts";
 import type { Connection } from "../../stores/postgres/connection.ts";
 import { CLOCK } from "../../stores/postgres/schema.ts";
-import type { Outgoing, Polled, Post } from "../database.ts";
+import type { Polled, Post } from "../database.ts";
 import { Unreachable } from "../database.ts";
 
 export type PostParts = {
@@ -20,19 +20,16 @@ export type PostParts = {
 
 export function openPost({ schema, member, host, reach, onSent, onClock }: PostParts): Post {
 	const s = `"${schema}"`;
-	const SEND = `WITH collected AS (DELETE FROM ${s}.reply WHERE member = $1 AND n = ANY($9::bigint[]))
+	const SEND = `WITH collected AS (DELETE FROM ${s}.reply WHERE member = $1 AND n = ANY($3::bigint[]))
 INSERT INTO ${s}.request (member, n, at, messages, name, args, "by", until, void)
-SELECT $1, r.n, ${CLOCK}, r.messages, r.name, r.args, r."by", r.until, r.void
-FROM unnest($2::bigint[], $3::int[], $4::text[], $5::text[], $6::text[], $7::double precision[], $8::boolean[]) AS r(n, messages, name, args, "by", until, void)
+SELECT $1, r.n, ${CLOCK}, r.messages, r.name, r.args, r."by", r.until, r.withdrawn
+FROM json_to_recordset($2::json) AS r(n bigint, messages int, name text, args text, "by" text, until double precision, withdrawn boolean)
 ON CONFLICT (member, n) DO NOTHING`;
 	const WITHDRAW = `INSERT INTO ${s}.request (member, n, at, messages, name, args, void) VALUES ($1, $2, ${CLOCK}, $3, '', '', true)
 ON CONFLICT (member, n) DO UPDATE SET void = true`;
 	const LOOK = `SELECT (SELECT txn FROM ${s}.head), coalesce((SELECT version FROM ${s}.box WHERE host = $2), 0), ${CLOCK},
 (SELECT json_agg(json_build_array(n, error, body))::text FROM ${s}.reply WHERE member = $1 AND n <> ALL($3::bigint[]))`;
 	const BEAT = `UPDATE ${s}.heartbeat SET at = greatest(at, ${CLOCK}) WHERE host = $1 AND life = $2 AND open RETURNING at`;
-
-	/** Replies that are no longer needed: the next request deletes them, so that a poll writes nothing. */
-	const collected = new Set<number>();
 
 	const connection = async (): Promise<Connection> => {
 		try {
@@ -43,29 +40,15 @@ ON CONFLICT (member, n) DO UPDATE SET void = true`;
 		}
 	};
 	return {
-		async send(requests: readonly Outgoing[]) {
-			const deleted = [...collected];
-			const column = <T>(value: (one: Outgoing) => T) => requests.map(value);
-			await (await connection()).query(SEND, [
-				member,
-				column(({ n }) => n),
-				column(({ messages }) => messages),
-				column(({ name }) => name),
-				column(({ args }) => args),
-				column(({ by }) => by),
-				column(({ until }) => until),
-				column(({ withdrawn }) => withdrawn),
-				deleted,
-			]);
-			for (const n of deleted) collected.delete(n);
+		async send(requests, collected) {
+			await (await connection()).query(SEND, [member, JSON.stringify(requests), collected]);
 			onSent();
 		},
 		async withdraw({ n, messages }) {
 			await (await connection()).query(WITHDRAW, [member, n, messages]);
 		},
-		async poll(more): Promise<Polled> {
-			for (const n of more) collected.add(n);
-			const { rows } = await (await connection()).query(LOOK, [member, host, [...collected]]);
+		async poll(collected): Promise<Polled> {
+			const { rows } = await (await connection()).query(LOOK, [member, host, collected]);
 			const [txn, assigned, at, replies] = rows[0] as [number, number, number, string | null];
 			onClock(at);
 			const found: [number, boolean, string][] = replies === null ? [] : JSON.parse(replies);

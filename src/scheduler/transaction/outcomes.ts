@@ -33,3 +33,15 @@ export type Committed = {
 	due: number | null | undefined;
 	compare?: true;
 };
+
+/** For a process that has something to report without a commit of its own. */
+export const NOTHING_COMMITTED: Committed = {
+	stirred: false,
+	probes: new Set(),
+	doubted: new Set(),
+	events: [],
+	heard: [],
+	asks: new Map(),
+	more: false,
+	due: undefined,
+};

@@ -2,7 +2,8 @@
 // While the transaction is open it holds the lock of the leader: no process can lead the queue.
 
 import { codeOf, SluiceError } from "../../core/errors.ts";
-import { type Address, addressOf, type Connection, connect, Lost } from "../postgres/connection.ts";
+import { type Address, addressOf } from "../address.ts";
+import { type Connection, connect, Lost } from "../postgres/connection.ts";
 import { settings, translate } from "../postgres/dialect.ts";
 import { checkVersion, PREPARE_MS, prepareSchema, versionIn } from "../postgres/prepare.ts";
 import { CLOCK, leaderKey } from "../postgres/schema.ts";

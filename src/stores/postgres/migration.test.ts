@@ -10,9 +10,9 @@ import { openPostgres } from "../../../test/make/stores/postgres-alone.ts";
 import { theServer, withServer } from "../../../test/make/stores/postgres-stores.ts";
 import { systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
+import { addressOf } from "../address.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { migration } from "../migrations/postgres.ts";
-import { addressOf } from "./connection.ts";
 import { runHost } from "./schema.ts";
 
 withServer();

@@ -6,7 +6,7 @@ import { type Server, startServer } from "../../../test/make/stores/postgres-ser
 import type { StoreRead } from "../../contracts/store.ts";
 import { localHost, systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
-import { addressOf } from "./connection.ts";
+import { addressOf } from "../address.ts";
 import { settings } from "./dialect.ts";
 import { runHost } from "./schema.ts";
 import { openSnapshots } from "./snapshots.ts";
@@ -87,7 +87,12 @@ test("what claims, ends and looks read, prepared and with the planner's statisti
 		}
 	await leader.status();
 	await leader.close();
-	const snapshots = openSnapshots(addressOf(url), { name: "plans", monotonic: systemClock.monotonic, after: localHost.after });
+	const snapshots = openSnapshots(addressOf(url), {
+		patienceMs: 20_000,
+		name: "plans",
+		monotonic: systemClock.monotonic,
+		after: localHost.after,
+	});
 	await snapshots.begin();
 	for (const request of READS) await snapshots.read(request);
 	await snapshots.close();

@@ -13,7 +13,7 @@ import { checkDatabase } from "../../daemon/service/database-checks.ts";
 import { moveStore } from "../../daemon/service/move-store.ts";
 import { localHost, systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
-import { addressOf } from "./connection.ts";
+import { addressOf } from "../address.ts";
 import { openSnapshots } from "./snapshots.ts";
 
 let server: Server;
@@ -48,7 +48,12 @@ async function work(scheduler: Scheduler, host: string): Promise<number[]> {
 }
 
 const member = (at: string): Store => {
-	const store = openSnapshots(addressOf(at), { name: "member", monotonic: systemClock.monotonic, after: localHost.after });
+	const store = openSnapshots(addressOf(at), {
+		patienceMs: 20_000,
+		name: "member",
+		monotonic: systemClock.monotonic,
+		after: localHost.after,
+	});
 	onTestFinished(async () => void (await store.close()));
 	return store;
 };

@@ -1,9 +1,10 @@
 // Brings a database to this version's schema, once, under a lock. A database that is up to date already needs no rights beyond reading and writing.
 
 import { SluiceError } from "../../core/errors.ts";
+import type { Address } from "../address.ts";
 import { SCHEMA_VERSION } from "../migrations/index.ts";
 import { migration } from "../migrations/postgres.ts";
-import type { Address, Connection } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 
 const OLDEST_POSTGRES = 14;
 const LOCK = 7_551_221;

@@ -2,14 +2,14 @@
 
 import type { Clock, Host } from "../../contracts/host.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { type Address, type Connection, type ConnectOptions, connect, Lost } from "./connection.ts";
+import type { Address } from "../address.ts";
+import { type Connection, type ConnectOptions, connect, Lost } from "./connection.ts";
 
-/** `patienceMs`: also how long a lost connection is tried again. */
-export type ReconnectOptions = Omit<ConnectOptions, "patienceMs"> &
+/** `patienceMs`: also how long a lost connection is tried again. `onConnected` is awaited before a new connection is used. */
+export type ReconnectOptions = ConnectOptions &
 	Pick<Clock, "monotonic"> &
-	Pick<Host, "after"> & { patienceMs?: number };
+	Pick<Host, "after"> & { onConnected?: (connection: Connection) => Promise<void> };
 
-const PATIENCE_MS = 20_000;
 const [FIRST_PAUSE_MS, MOST_PAUSE_MS] = [20, 500];
 
 export class Reconnecting {
@@ -22,13 +22,9 @@ export class Reconnecting {
 		private readonly options: ReconnectOptions,
 	) {}
 
-	get alive(): Connection | undefined {
-		return this.connection?.alive ? this.connection : undefined;
-	}
-
 	/** The connection that is alive, or a new one. Calls that come while it is made get the same. */
 	async reach(): Promise<Connection> {
-		if (this.alive) return this.alive;
+		if (this.connection?.alive) return this.connection;
 		this.connecting ??= this.connect().finally(() => {
 			this.connecting = undefined;
 		});
@@ -41,13 +37,15 @@ export class Reconnecting {
 	}
 
 	private async connect(): Promise<Connection> {
-		const { monotonic, after, patienceMs = PATIENCE_MS } = this.options;
+		const { monotonic, after, patienceMs, onConnected } = this.options;
 		const until = monotonic() + patienceMs;
 		for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MOST_PAUSE_MS)) {
 			try {
-				this.connection = await connect(this.address, { ...this.options, patienceMs });
-				if (this.isClosed) await this.connection.end();
-				return this.connection;
+				const connection = await connect(this.address, this.options);
+				await onConnected?.(connection);
+				if (this.isClosed) await connection.end();
+				this.connection = connection;
+				return connection;
 			} catch (error) {
 				if (!(error instanceof Lost)) throw error;
 				if (this.isClosed || monotonic() + pause > until)

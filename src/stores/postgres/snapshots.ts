@@ -1,9 +1,10 @@
 // A member's view of the queue: read-only transactions, each of one moment, through a pooler or not.
 
 import { type Begun, type Replies, StaleTransaction, type Store, type StoreRead } from "../../contracts/store.ts";
+import type { Address } from "../address.ts";
 import { query, reply } from "../sql/reads.ts";
 import type { DatabaseClock } from "./clock.ts";
-import { type Address, type Connection, Lost } from "./connection.ts";
+import { type Connection, Lost } from "./connection.ts";
 import { settings, translate } from "./dialect.ts";
 import { Reconnecting, type ReconnectOptions } from "./reconnecting.ts";
 import { CLOCK } from "./schema.ts";

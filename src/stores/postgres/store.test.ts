@@ -20,9 +20,9 @@ import { openTcpProxy } from "../../../test/make/stores/tcp-proxy.ts";
 import { type Place, storeConformance } from "../../../test/store-conformance.ts";
 import { noChanges, RefusedValue, StaleTransaction, type Store, TermOver } from "../../contracts/store.ts";
 import { localHost, systemClock } from "../../host/local.ts";
+import { addressOf } from "../address.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
 import { DatabaseClock } from "./clock.ts";
-import { addressOf } from "./connection.ts";
 import { openSnapshots } from "./snapshots.ts";
 
 withServer();
@@ -129,7 +129,7 @@ describe("a term", () => {
 	});
 });
 
-describe("attached statements", () => {
+describe("statements with a commit", () => {
 	const insert = (schema: string, n: number, rows?: number) => ({
 		text: `INSERT INTO "${schema}".reply (member, n, at, error, body) VALUES ($1, $2, 0, false, '')`,
 		values: ["m", n],
@@ -137,21 +137,16 @@ describe("attached statements", () => {
 	});
 	const replies = (schema: string) => admin(`SELECT n::int FROM "${schema}".reply ORDER BY n`);
 
-	test("go with the commit, and with the rollback; a commit with nothing else carries them as well", async () => {
+	test("are carried out in its transaction, also if it writes nothing else", async () => {
 		const schema = newSchema();
 		const store = await opened(urlOf(schema));
 		await store.begin();
 		await store.write(put("k", 1));
-		store.attach([insert(schema, 1), insert(schema, 2, 1)]);
-		await store.commit();
-		await store.begin();
-		store.attach([insert(schema, 3)]);
-		await store.rollback();
+		await store.commitWith([insert(schema, 1), insert(schema, 2, 1)]);
 		await store.begin();
 		await store.commit();
 		await store.begin();
-		store.attach([insert(schema, 4)]);
-		await store.commit();
+		await store.commitWith([insert(schema, 4)]);
 		expect(await replies(schema)).toEqual([[1], [2], [4]]);
 		expect(await headOf(schema)).toEqual([1, 2]);
 	});
@@ -161,8 +156,8 @@ describe("attached statements", () => {
 		const store = await opened(urlOf(schema));
 		await store.begin();
 		await store.write(put("k", 1));
-		store.attach([insert(schema, 1), { text: `DELETE FROM "${schema}".request WHERE member = $1`, values: ["m"], rows: 1 }]);
-		await expect(store.commit()).rejects.toThrow(StaleTransaction);
+		const none = { text: `DELETE FROM "${schema}".request WHERE member = $1`, values: ["m"], rows: 1 };
+		await expect(store.commitWith([insert(schema, 1), none])).rejects.toThrow(StaleTransaction);
 		await store.rollback();
 		expect(await recordOf(store, "k")).toBe(undefined);
 		expect(await replies(schema)).toEqual([]);

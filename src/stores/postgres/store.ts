@@ -2,7 +2,7 @@
 // out without a transaction, and a transaction is one round trip:
 //
 //   write     BEGIN, the fence, the rows      sent and not waited for; a read behind them waits for its own answer only
-//   commit    what was attached, COMMIT       sent; then all answers are awaited
+//   commit    statements with it, COMMIT      sent; then all answers are awaited
 //
 // The fence is an UPDATE of `head` that fails unless the epoch is still this term's: then PostgreSQL refuses everything behind it, the COMMIT as well.
 
@@ -49,13 +49,12 @@ export class PostgresStore implements Store {
 	private over: TermOver | undefined;
 	/** The answers to what the open transaction has sent, in order. */
 	private sent: Promise<QueryResult>[] = [];
-	private attached: Attached[] = [];
 	private txn: number;
 	private readonly fence: string;
 
 	/** The store ends the connection when it is closed. */
 	constructor(
-		private readonly connection: Connection,
+		protected readonly connection: Connection,
 		private readonly options: TermOptions,
 	) {
 		this.txn = options.txn;
@@ -91,20 +90,19 @@ export class PostgresStore implements Store {
 		}
 	}
 
-	/** Statements for the next commit; a rollback drops them. */
-	attach(statements: readonly Attached[]): void {
-		this.attached.push(...statements);
+	commit(): Promise<void> {
+		return this.commitWith([]);
 	}
 
-	async commit(): Promise<void> {
+	/** Commits, and carries out these statements in the same transaction. */
+	async commitWith(statements: readonly Attached[]): Promise<void> {
 		this.pass("commit");
 		this.demandTerm();
-		if (this.sent.length > 0 || this.attached.length > 0) await this.commitOpen();
+		if (this.sent.length > 0 || statements.length > 0) await this.commitOpen(statements);
 		this.pass("committed");
 	}
 
 	async rollback(): Promise<void> {
-		this.attached = [];
 		if (this.sent.length === 0) return;
 		this.sent = [];
 		if (!this.over && this.connection.alive) await this.connection.query("ROLLBACK").catch((error) => this.endTerm(error, "not sent"));
@@ -116,14 +114,13 @@ export class PostgresStore implements Store {
 		else await this.connection.end();
 	}
 
-	private async commitOpen(): Promise<void> {
+	private async commitOpen(statements: readonly Attached[]): Promise<void> {
 		this.open();
-		for (const one of this.attached) this.send(this.attachedAnswer(one));
+		for (const one of statements) this.send(this.attachedAnswer(one));
 		const committing = this.connection.query("COMMIT");
 		committing.catch(() => {});
 		const sent = this.sent;
 		this.sent = [];
-		this.attached = [];
 		try {
 			// In order: the first failure is the cause of those behind it.
 			for (const answer of sent) await answer;

@@ -1,6 +1,7 @@
 // The term of a leader: how a process gets one, by the advisory lock of its session and a raised epoch, and how it learns who leads.
 
-import { type Address, type Connection, type ConnectOptions, connect, directly } from "./connection.ts";
+import { type Address, directly } from "../address.ts";
+import { type Connection, type ConnectOptions, connect } from "./connection.ts";
 import { settings } from "./dialect.ts";
 import { CLOCK, leaderKey } from "./schema.ts";
 

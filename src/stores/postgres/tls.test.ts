@@ -10,7 +10,7 @@ import { type Server, startServer } from "../../../test/make/stores/postgres-ser
 import { checkDatabase } from "../../daemon/service/database-checks.ts";
 import { systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
-import { addressOf } from "./connection.ts";
+import { addressOf } from "../address.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-tls-"));
 const made = makeCertificates(folder, "localhost");

@@ -2,8 +2,9 @@
 
 import type { Store } from "../../../src/contracts/store.ts";
 import { SluiceError } from "../../../src/core/errors.ts";
+import { addressOf, directly } from "../../../src/stores/address.ts";
 import { DatabaseClock } from "../../../src/stores/postgres/clock.ts";
-import { addressOf, connect, directly } from "../../../src/stores/postgres/connection.ts";
+import { connect } from "../../../src/stores/postgres/connection.ts";
 import { PREPARE_MS, prepareSchema } from "../../../src/stores/postgres/prepare.ts";
 import { PostgresStore } from "../../../src/stores/postgres/store.ts";
 import { beginTerm, connectToLead, lastLeader, tryToLead } from "../../../src/stores/postgres/term.ts";
