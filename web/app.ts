@@ -235,7 +235,7 @@ class App {
 	}
 
 	get mayAct(): boolean {
-		return this.me?.role === "operator";
+		return this.me?.role === "operator" || this.me?.role === "admin";
 	}
 
 	async call<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {

@@ -3,9 +3,8 @@
 import type { JobView } from "../contracts/scheduler.ts";
 import type { Caller, Context } from "./context.ts";
 import { type Doc, type JobDocument, jobDocument, type Showing } from "./documents.ts";
-import type { Role } from "./fields.ts";
-import { ROLES } from "./fields.ts";
-import { type MethodName, type Params, type Ref, type Result, RPC_CODES, SCHEMA_VERSION } from "./protocol.ts";
+import { isAtLeast, type Method, type Role } from "./fields.ts";
+import { METHODS, type MethodName, type Params, type Ref, type Result, RPC_CODES, SCHEMA_VERSION } from "./protocol.ts";
 import { Refusal } from "./refusal.ts";
 
 /** `caller` may change during a connection. `by`: the acting person or program, for the record. */
@@ -16,16 +15,20 @@ export type Handlers<Noun extends string> = { [M in Extract<MethodName, `${Noun}
 
 export const doc = <T extends object>(content: T): Doc<T> => ({ schema_version: SCHEMA_VERSION, ...content });
 
-const may = (caller: Caller, role: Role): boolean => ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
-
 export function demand(caller: Caller, role: Role, method: string): void {
-	if (may(caller, role)) return;
+	if (isAtLeast(caller.role, role)) return;
 	if (caller.found) throw foundInside(caller.found, method);
 	throw new Refusal(
 		RPC_CODES.role,
 		caller.role === "run" ? `${method} is not allowed inside a job` : `${method} is not allowed with a ${caller.role}'s token`,
 		{ code: "unauthorised", hint: caller.role === "run" ? "jobs may add, read and wait" : `it takes the ${role}'s token` },
 	);
+}
+
+/** For a call that acts, of a method with which a lesser role may read. */
+export function demandToAct(caller: Caller, method: MethodName): void {
+	const { role, acts = role }: Method = METHODS[method];
+	demand(caller, acts, method);
 }
 
 /** The refusal for a program that sent no token, and may not know that it is part of a run. */

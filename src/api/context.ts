@@ -243,7 +243,7 @@ export type Caller = {
 };
 
 /** Tokens for HTTP, and for `session.auth` on the socket. */
-export type Tokens = { operator: string; viewer: string };
+export type Tokens = { admin: string; viewer: string };
 
 /** Jobs whose runs on this host are frozen by a pause with `freeze`. */
 export const frozenIn = ({ supervisor }: Context): number[] => supervisor.live().flatMap(({ job, frozen }) => (frozen ? [job] : []));

@@ -5,7 +5,7 @@ import { suggest } from "../core/input/nearest.ts";
 import { depthOf, readJson, writeJson } from "../core/text/json-text.ts";
 import { type At, demand, type Handler } from "./call.ts";
 import type { Caller, Context, Tokens } from "./context.ts";
-import type { Method } from "./fields.ts";
+import { isAtLeast, type Method } from "./fields.ts";
 import { accountMethods } from "./methods/account.ts";
 import { agentMethods } from "./methods/agent.ts";
 import { artifactMethods } from "./methods/artifact.ts";
@@ -152,10 +152,10 @@ async function call(rpc: RpcServer, session: RpcSession, name: string, params: u
 	if (Array.isArray(params)) throw check.wrong("params", "must be an object with names, not a list");
 	const { caller } = session;
 	// Only the socket's owner may act under another name: as the owner, it could act as any caller anyway.
-	const said = caller.channel === "socket" && caller.role === "operator" ? readBy(params) : undefined;
+	const said = caller.channel === "socket" && caller.role === "admin" ? readBy(params) : undefined;
 	const at: At & RpcServer = { ...rpc, session, by: said ?? caller.by };
 	const answer = await (HANDLERS[name] as Handler<MethodName>)(readParams(method, params) as never, at);
-	if (caller.role === "operator") return answer;
+	if (isAtLeast(caller.role, "operator")) return answer;
 	const open = caller.job === undefined ? undefined : await openToRun(caller.job, jobsWithFreeForm(answer), context);
 	return forViewer(answer, { names: context.config.settings().secrets }, open);
 }

@@ -4,7 +4,7 @@ import type { PauseScope } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";
 import { isMergeStuck } from "../../core/job.ts";
-import { demand, doc, type Handlers } from "../call.ts";
+import { demandToAct, doc, type Handlers } from "../call.ts";
 import { type Context, frozenIn } from "../context.ts";
 import { forecastDocument } from "../documents/forecast.ts";
 import { type StatusDocument, statusDocument } from "../documents/status.ts";
@@ -63,7 +63,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		now: rfc3339(context.clock.now()),
 	}),
 	"scheduler.run": async ({ dry_run }, { context, session }) => {
-		if (!dry_run) demand(session.caller, "operator", "scheduler.run");
+		if (!dry_run) demandToAct(session.caller, "scheduler.run");
 		if (dry_run) return doc(await context.scheduler.plan({ cycle: "now", kinds: ["command", "agent"] }));
 		await context.scheduler.tick();
 		return doc(await context.supervisor.runCycle());

@@ -20,7 +20,7 @@ export const sessionMethods: Handlers<"session"> = {
 		session.caller = caller;
 		return doc({ role: caller.role, by: caller.by, job: caller.job ?? null });
 	},
-	"session.code": async ({ role = "operator" }, { pages, context }: At & Partial<RpcServer>) => {
+	"session.code": async ({ role = "admin" }, { pages, context }: At & Partial<RpcServer>) => {
 		const code = (pages as PageSignIns).makeCode(role);
 		return doc({ code, role, expires_at: rfc3339(context.clock.now() + CODE_LASTS_MS), port: context.endpoints().port });
 	},

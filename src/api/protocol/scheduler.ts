@@ -5,7 +5,7 @@ import type { PruneReport } from "../../contracts/workspace.ts";
 import type { ForecastDocument } from "../documents/forecast.ts";
 import type { StatusDocument } from "../documents/status.ts";
 import type { Doc, Timestamp } from "../documents.ts";
-import { duration, flag, label, maybe, object, operatorMethod, text, time, viewerMethod, whole, word } from "../fields.ts";
+import { adminMethod, duration, flag, label, maybe, object, operatorMethod, text, time, viewerMethod, whole, word } from "../fields.ts";
 
 export type VersionDocument = Doc<{
 	version: string;
@@ -40,6 +40,7 @@ export const SCHEDULER_METHODS = {
 	"scheduler.run": viewerMethod<Doc<PlanReport>>()({
 		about:
 			"One cycle by hand, which does not wait for the next one, and the jobs that it started; or with `dry_run` its plan. Without `dry_run` an operator's business.",
+		acts: "operator",
 		params: { dry_run: maybe(flag("only say what would start")) },
 		result: "{dispatch, skipped, reason, detail?}: `reason` is capacity, batch, ready, paused or none; `detail` says more in words",
 	}),
@@ -76,13 +77,13 @@ export const SCHEDULER_METHODS = {
 		params: { item: maybe(word("`source:id` of the item, or its id alone")) },
 		result: "{cleared}",
 	}),
-	"scheduler.gc": operatorMethod<Doc<GcReport>>()({
+	"scheduler.gc": adminMethod<Doc<GcReport>>()({
 		about:
 			"Forgets jobs that ended long ago, that no active job refers to and whose merge is not open; `unmerged` of those kept wait for their merge.",
 		params: { days: maybe(whole("ended before so many days (7)", 0, 100_000)) },
 		result: "{deleted, kept, unmerged?}",
 	}),
-	"scheduler.down": operatorMethod<Doc<{ stopping: boolean; running: number }>>()({
+	"scheduler.down": adminMethod<Doc<{ stopping: boolean; running: number }>>()({
 		about: "Stops the daemon: no new starts, a grace, then runs are left to their shims or stopped.",
 		params: { stop_runs: maybe(flag("stop them")), grace_ms: maybe(duration("how long to wait for runs to end by themselves")) },
 		result: "{stopping, running}",
@@ -92,7 +93,7 @@ export const SCHEDULER_METHODS = {
 		params: {},
 		result: "{version, pid, protocol, home, started_at, port, http_problem, ready, by, role}",
 	}),
-	"scheduler.prune": operatorMethod<Doc<PruneReport>>()({
+	"scheduler.prune": adminMethod<Doc<PruneReport>>()({
 		about:
 			"Removes worktrees of ended jobs. What is not committed is saved on a rescue ref first; what must stay is named with the reason.",
 		params: { dry_run: maybe(flag("only say what would be done")) },

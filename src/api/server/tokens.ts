@@ -13,10 +13,10 @@ export function bearer(
 	supervisor: Pick<Supervision, "roleOfToken">,
 	channel: Caller["channel"],
 ): Caller | undefined {
-	const [operator, viewer] = [same(presented, tokens.operator), same(presented, tokens.viewer)];
+	const [admin, viewer] = [same(presented, tokens.admin), same(presented, tokens.viewer)];
 	// An empty token is never valid: a token file that was truncated to nothing must not let a caller in.
 	if (presented === "") return undefined;
-	if (operator) return { role: "operator", by: "token", channel };
+	if (admin) return { role: "admin", by: "token", channel };
 	if (viewer) return { role: "viewer", by: "viewer", channel };
 	const run = supervisor.roleOfToken(presented);
 	return run ? { role: "run", by: `run:${run.run}`, channel, job: run.job, token: run.token } : undefined;

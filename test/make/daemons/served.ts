@@ -26,7 +26,7 @@ import type { Supervisor } from "../../../src/supervisor/index.ts";
 import { makeFolder } from "../folder.ts";
 import { openStand, type Stand, type StandOptions } from "../stand.ts";
 
-export const TOKENS = { operator: "operator-token-of-this-test", viewer: "viewer-token-of-this-test" };
+export const TOKENS = { admin: "admin-token-of-this-test", viewer: "viewer-token-of-this-test" };
 
 /** What the pretended parts have been asked, and what they will answer. */
 export type Pretended = {
@@ -54,7 +54,7 @@ export class Desk {
 		readonly pretended: Pretended,
 	) {}
 
-	readonly operator: Caller = { role: "operator", by: "ann", channel: "socket" };
+	readonly owner: Caller = { role: "admin", by: "ann", channel: "socket" };
 
 	readonly pages = new PageSignIns(systemClock);
 
@@ -63,7 +63,7 @@ export class Desk {
 	}
 
 	/** The answer to a text, parsed; undefined when there is none. */
-	async say(text: string, caller: Caller = this.operator): Promise<RpcResponse | RpcResponse[] | undefined> {
+	async say(text: string, caller: Caller = this.owner): Promise<RpcResponse | RpcResponse[] | undefined> {
 		const session: RpcSession = { caller };
 		const answer = await answerText(this.door, session, text);
 		return answer === undefined ? undefined : JSON.parse(answer);
