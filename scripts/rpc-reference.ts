@@ -40,10 +40,10 @@ something waits ${LIMITS.wait_ms / 1000} s at most: ask again.
 
 | role | who | may |
 |---|---|---|
-| viewer | \`viewer-token\`, a page with a viewer's link | read |
+| viewer | \`viewer-token\`, a page with a viewer's link, a person who is viewer | read |
 | run | the token that a run finds in SLUICE_TOKEN, while it runs; on the socket also a process of the run without it | read, wait, add: [what a run may do](#what-a-run-may-do) |
-| operator | a page with an operator's link | act on jobs: add, cancel, approve, answer, pause |
-| admin | the socket outside of runs, \`token\`, a page with an admin's link | everything: also settings, trust, people and the daemon itself |
+| operator | a person who is operator, a page with an operator's link | act on jobs: add, cancel, approve, answer, pause |
+| admin | the socket outside of runs, \`token\`, a page with an admin's link, a person who is admin | everything: also settings, trust, people and the daemon itself |
 
 A run says who it is with the bearer header, or on the socket with \`session.auth\`. On the socket an admin may say who acts, with \`by\` in any method's
 parameters; it is recorded in the events. Over HTTP the record says \`token\`, for a page \`page\`, for a run \`run:7.1\`.
@@ -53,7 +53,8 @@ process or one above it belongs to a live run, the connection has the role run, 
 clients of Sluice say it with every call; a client that does not is an admin.
 
 \`POST /sign-in\` with \`Authorization: Bearer <code>\` exchanges a code of [\`session.code\`](#sessioncode) for a page token, \`{schema_version, token, role}\`, which is then a bearer token like the others. It ends with the
-daemon, or after 12 hours without use.
+daemon, or after 12 hours without use. The code in a link of [\`people.add\`](#peopleadd) is exchanged in the same way, once, for a person's token, \`{schema_version, token, role, name}\`: it counts for 90 days, on every host of a
+fleet and after restarts, until the person is removed or \`POST /sign-out\` ends it. A person's role is looked up for every call.
 
 HTTP refuses with 403 a Host or Origin that is not its own, with 401 a missing or wrong token, with 413 a body that is too long. \`error.code\` of a 401 is \`restarted\` for a page token of an earlier
 daemon, \`signed_out\` for one that was not used for too long, else \`unauthorised\`. After ten wrong tokens or codes in a minute, further wrong ones get 429 with \`Retry-After\`; all loopback addresses count
@@ -111,6 +112,8 @@ const TITLES: Record<string, string> = {
 	artifact: "Artifacts",
 	host: "Hosts",
 	batch: "Batches",
+	people: "People",
+	audit: "The record of calls",
 	config: "Configuration",
 	doctor: "Check-up",
 	kernel: "Kernel",

@@ -64,7 +64,7 @@ describe("who is let in", () => {
 	});
 
 	test("another Host or Origin: 403, token or not", async () => {
-		const { url, serving } = await openDoors(await openDesk(), { hosts: ["box.example:7420"] });
+		const { url, serving } = await openDoors(await openDesk(), { names: () => ["box.example:7420"] });
 		const { port } = serving;
 		for (const Host of ["evil.example", `evil.example:${port}`, "127.0.0.1", "localhost:1", `127.0.0.1.evil.example:${port}`])
 			expect([Host, (await rpc(url, TOKENS.admin, VERSION, { Host })).status]).toEqual([Host, 403]);

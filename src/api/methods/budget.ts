@@ -50,7 +50,7 @@ export const budgetMethods: Handlers<"budget"> = {
 	"budget.report": async ({ per = "batch", batch, owner, repo, subject, dim, amount }, at) => {
 		if (subject === undefined && dim === undefined && amount === undefined)
 			return doc({ per, costs: await report(per, { batch, owner, repo }, at) });
-		demandToAct(at.session.caller, "budget.report");
+		demandToAct(at, "budget.report");
 		const missing = subject === undefined ? "subject" : dim === undefined ? "dim" : amount === undefined ? "amount" : undefined;
 		if (subject === undefined || dim === undefined || amount === undefined)
 			throw new SluiceError("invalid", `${missing}: is missing`, {

@@ -166,6 +166,8 @@ describe("scheduler", () => {
 			ready: true,
 			by: "bo",
 			role: "admin",
+			person: null,
+			shared: null,
 		});
 		desk.pretended.doors = { port: null, problem: "port 7420 is taken by another program", ready: false };
 		expect(await desk.call("scheduler.version", {})).toMatchObject({ port: null, ready: false });

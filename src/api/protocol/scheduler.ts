@@ -2,10 +2,26 @@
 
 import type { GcReport, PlanReport, StatusReport } from "../../contracts/scheduler.ts";
 import type { PruneReport } from "../../contracts/workspace.ts";
+import type { SharedEndpoint } from "../context.ts";
 import type { ForecastDocument } from "../documents/forecast.ts";
 import type { StatusDocument } from "../documents/status.ts";
 import type { Doc, Timestamp } from "../documents.ts";
-import { adminMethod, duration, flag, label, maybe, object, operatorMethod, text, time, viewerMethod, whole, word } from "../fields.ts";
+import {
+	adminMethod,
+	choice,
+	duration,
+	flag,
+	label,
+	maybe,
+	object,
+	operatorMethod,
+	text,
+	time,
+	viewerMethod,
+	whole,
+	word,
+	words,
+} from "../fields.ts";
 
 export type VersionDocument = Doc<{
 	version: string;
@@ -21,6 +37,10 @@ export type VersionDocument = Doc<{
 	ready: boolean;
 	by: string;
 	role: string;
+	/** The name of the person who asks; null for a caller that is no person. */
+	person: string | null;
+	/** How the daemon is reached from other machines; null while it listens on 127.0.0.1 alone. */
+	shared: SharedEndpoint | null;
 }>;
 
 const scope = {
@@ -88,10 +108,24 @@ export const SCHEDULER_METHODS = {
 		params: { stop_runs: maybe(flag("stop them")), grace_ms: maybe(duration("how long to wait for runs to end by themselves")) },
 		result: "{stopping, running}",
 	}),
+	"scheduler.serve": adminMethod<Doc<{ shared: SharedEndpoint | null }>>()({
+		about:
+			"Shares the daemon on the network, by the settings `listen.…`, which it writes; with `off` ends that; without parameters says how it is shared. It counts at once, and after a restart.",
+		params: {
+			listen: maybe(word("address and port: `0.0.0.0:7443` is all addresses of this machine")),
+			certificate: maybe(text("a file on the daemon's machine, with its whole path; without one the daemon makes its own", 4096, "one")),
+			key: maybe(text("the file with its private key", 4096, "one")),
+			names: maybe(words("names by which people reach it, the first for links")),
+			tls: maybe(choice("off: plain HTTP, on a loopback address alone (on)", ["on", "off"])),
+			off: maybe(flag("share it no longer")),
+		},
+		result: "{shared: {url, address, fingerprint, pin, own_certificate, problem}}",
+	}),
 	"scheduler.version": viewerMethod<VersionDocument>()({
 		about: "Who answers, since when, and as whom it sees you.",
 		params: {},
-		result: "{version, pid, protocol, home, started_at, port, http_problem, ready, by, role}",
+		result:
+			"{version, pid, protocol, home, started_at, port, http_problem, ready, by, role, person, shared: {url, address, fingerprint, pin, own_certificate, problem}}",
 	}),
 	"scheduler.prune": adminMethod<Doc<PruneReport>>()({
 		about:

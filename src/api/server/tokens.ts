@@ -1,11 +1,18 @@
 // The role that a token gives to its bearer, compared in constant time.
 
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { PersonRole } from "../../core/trust/people.ts";
 import type { Caller, Supervision, Tokens } from "../context.ts";
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 /** Digests have equal length, whatever was presented. */
 const same = (a: string, b: string) => timingSafeEqual(digest(a), digest(b));
+
+export const personCaller = ({ name, role, session }: { name: string; role: PersonRole; session: string }): Omit<Caller, "channel"> => ({
+	role,
+	by: name,
+	person: { name, session },
+});
 
 export function bearer(
 	presented: string,

@@ -36,7 +36,7 @@ test("times: two digits of the year until 2049, four from 2050 on", () => {
 });
 
 test("nesting, tags of a context, texts, bits", () => {
-	expect(hex(der.sequence(der.set(der.text("ä")), der.TRUE))).toBe("30093104" + "0c02c3a4" + "0101ff".slice(0, 6));
+	expect(hex(der.sequence(der.set(der.text("ä")), der.TRUE))).toBe("300931040c02c3a40101ff");
 	expect(hex(der.explicit(3, der.octets()))).toBe("a3020400");
 	expect(hex(der.implicit(2, Buffer.from("a")))).toBe("820161");
 	expect(hex(der.bits(Buffer.from([5])))).toBe("03020005");

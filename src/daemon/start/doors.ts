@@ -14,6 +14,8 @@ import { createRepos, repoChecks } from "../repos/repos.ts";
 import { checkUp, diskProblem } from "../service/doctor.ts";
 import { watchHome } from "../service/home-loss.ts";
 import { createWatchdog, type Watchdog } from "../service/watchdog.ts";
+import { openAudit } from "../sharing/audit-file.ts";
+import { createSharing } from "../sharing/listen.ts";
 import { createStopping } from "../stopping.ts";
 import { webFolder } from "../version.ts";
 import type { ConfigStage } from "./config.ts";
@@ -48,11 +50,15 @@ export async function openDoors(stages: Stages, undo: Undo) {
 	});
 	await triggers.arm(config.settings());
 	const endpoints: ReturnType<Context["endpoints"]> = { port: null, problem: null, ready: false };
+	const sharing = createSharing({ home: home.path, settings: config.settings().listen, clock, host: localHost, log });
+	const audit = openAudit({ home: home.path, hostName: stages.config.hostName, clock: stages.queue.clock, host: localHost, log });
+	undo.push(audit.close);
 	const watchdog = createWatchdog({ clock, host: localHost, log, scheduler });
 	const serving = await serve({
 		context: {
 			...contextOf(stages),
-			endpoints: () => ({ ...endpoints }),
+			endpoints: () => ({ ...endpoints, shared: sharing.endpoint() }),
+			audit: { note: audit.note, read: async (filter) => ({ entries: audit.read(filter), missing: [] }) },
 			down: (how) => void stopping.stop(how).catch((error) => log.error("stopping failed", { error })),
 			doctor: () => checkAll(stages, watchdog, endpoints),
 		},
@@ -61,8 +67,13 @@ export async function openDoors(stages: Stages, undo: Undo) {
 		taken: options.port === undefined ? "next" : "refuse",
 		tokens: home.tokens,
 		web: webFolder(),
+		names: sharing.names,
+		proxy: sharing.proxy,
 	});
 	undo.push(serving.close);
+	undo.push(sharing.close);
+	await sharing.start(serving);
+	stages.work.listening.connect(sharing.follow);
 	endpoints.port = serving.port;
 	endpoints.problem = serving.problem;
 
