@@ -36,6 +36,7 @@ test("people stay signed in across a restart, the certificate and the record of 
 	expect(entries.map(({ by, method, outcome }) => `${by} ${method} ${outcome}`)).toContain("anna job.add ok");
 	expect(entries.map(({ method }) => method)).toEqual([
 		"sign-in",
+		"scheduler.down",
 		"scheduler.serve",
 		"job.add",
 		"sign-in",

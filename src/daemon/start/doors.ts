@@ -1,6 +1,7 @@
 // Sixth stage: socket and HTTP. Calls are answered from here on, while runs of an earlier daemon have not been found again yet.
 
 import type { Checkup, Context } from "../../api/context.ts";
+import type { AuditRecord } from "../../api/server/audit.ts";
 import { serve } from "../../api/server/serve.ts";
 import { localHost } from "../../host/local.ts";
 import { watchLoop } from "../../host/loop-watch.ts";
@@ -14,7 +15,8 @@ import { createRepos, repoChecks } from "../repos/repos.ts";
 import { checkUp, diskProblem } from "../service/doctor.ts";
 import { watchHome } from "../service/home-loss.ts";
 import { createWatchdog, type Watchdog } from "../service/watchdog.ts";
-import { openAudit } from "../sharing/audit-file.ts";
+import { type AuditFile, openAudit } from "../sharing/audit-file.ts";
+import { auditOfFleet } from "../sharing/audit-of-fleet.ts";
 import { createSharing } from "../sharing/listen.ts";
 import { createStopping } from "../stopping.ts";
 import { webFolder } from "../version.ts";
@@ -58,7 +60,7 @@ export async function openDoors(stages: Stages, undo: Undo) {
 		context: {
 			...contextOf(stages),
 			endpoints: () => ({ ...endpoints, shared: sharing.endpoint() }),
-			audit: { note: audit.note, read: async (filter) => ({ entries: audit.read(filter), missing: [] }) },
+			audit: auditOf(stages, audit),
 			down: (how) => void stopping.stop(how).catch((error) => log.error("stopping failed", { error })),
 			doctor: () => checkAll(stages, watchdog, endpoints),
 		},
@@ -91,7 +93,13 @@ export async function openDoors(stages: Stages, undo: Undo) {
 	const ready = () => {
 		endpoints.ready = true;
 	};
-	return { serving, stopping, ready };
+	return { serving, stopping, audit, ready };
+}
+
+/** Of this host; where hosts share a store, of all of them. */
+function auditOf({ config: { store, hostName }, queue: { scheduler } }: Stages, own: AuditFile): AuditRecord {
+	if (store.shared) return auditOfFleet({ own, name: hostName, outputs: scheduler.outputs, hosts: () => scheduler.hosts() });
+	return { note: own.note, read: async (filter) => ({ entries: own.read(filter), missing: [] }) };
 }
 
 /** What the methods act on: the parts of the earlier stages. */
