@@ -47,7 +47,7 @@ export function addressBytes(address: string, kind: number): Buffer {
 type Making = { names: readonly string[]; key: KeyObject; publicKey: Uint8Array; from: number; until: number; serial: Uint8Array };
 
 /** A self-signed certificate of version 3: RFC 5280, 4.1. */
-export function makeCertificate({ names, key, publicKey, from, until, serial }: Making): string {
+function makeCertificate({ names, key, publicKey, from, until, serial }: Making): string {
 	const algorithm = der.sequence(der.objectId(ECDSA_SHA256));
 	const subject = der.sequence(der.set(der.sequence(der.objectId(COMMON_NAME), der.text("Sluice"))));
 	const extension = (id: string, value: Buffer, critical: readonly Buffer[] = []) =>

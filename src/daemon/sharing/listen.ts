@@ -24,7 +24,6 @@ type SharingParts = {
 };
 /** A server that listens. */
 type Open = { shared: SharedEndpoint; certificate: ServerCertificate | null; server: Awaited<ReturnType<Serving["share"]>> };
-export type Sharing = ReturnType<typeof createSharing>;
 
 const RENEW_MS = 3_600_000;
 const ANY = ["0.0.0.0", "::"];
