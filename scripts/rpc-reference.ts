@@ -11,9 +11,9 @@ const INTRO = `# JSON-RPC
 
 JSON-RPC 2.0 over two endpoints with the same methods:
 
-- the home's socket \`sluice.sock\` ([where it is](../operating.md#the-socket)), one message a line. A program that may open the file is the operator, unless it [belongs to a run](#who-may-call-what);
+- the home's socket \`sluice.sock\` ([where it is](../operating.md#the-socket)), one message a line. A program that may open the file is an admin, unless it [belongs to a run](#who-may-call-what);
 - \`POST /rpc\` on 127.0.0.1 (port 7420 unless the configuration says otherwise), with \`Authorization: Bearer <token>\`. The home's files \`token\` and
-  \`viewer-token\` hold the operator's and the viewer's.
+  \`viewer-token\` hold the admin's and the viewer's.
 
 Prefer the socket where you can: only the home's owner can listen on it. A port can belong to another program while the daemon is down, and a script that sends it the token hands over the home. Before you
 send a token over HTTP, make sure that the daemon runs: \`sluice status --json\` names its port (\`http_port\`).
@@ -40,19 +40,21 @@ something waits ${LIMITS.wait_ms / 1000} s at most: ask again.
 
 | role | who | may |
 |---|---|---|
-| viewer | \`viewer-token\`, a page with a viewer's link | read |
+| viewer | \`viewer-token\`, a page with a viewer's link, a person who is viewer | read |
 | run | the token that a run finds in SLUICE_TOKEN, while it runs; on the socket also a process of the run without it | read, wait, add: [what a run may do](#what-a-run-may-do) |
-| operator | the socket outside of runs, \`token\`, a page with an operator's link | everything |
+| operator | a person who is operator, a page with an operator's link | act on jobs: add, cancel, approve, answer, pause |
+| admin | the socket outside of runs, \`token\`, a page with an admin's link, a person who is admin | everything: also settings, trust, people and the daemon itself |
 
-A run says who it is with the bearer header, or on the socket with \`session.auth\`. On the socket an operator may say who acts, with \`by\` in any method's
+A run says who it is with the bearer header, or on the socket with \`session.auth\`. On the socket an admin may say who acts, with \`by\` in any method's
 parameters; it is recorded in the events. Over HTTP the record says \`token\`, for a page \`page\`, for a run \`run:7.1\`.
 
 A client on the socket may say which process it is, with \`"process": {"pid": 4711, "start": "189204"}\` beside \`method\` (\`start\`: field 22 of \`/proc/self/stat\`; left out where there is no \`/proc\`). If that
 process or one above it belongs to a live run, the connection has the role run, without a token; if that run is over, the role viewer. The first call that says it decides for the connection. The
-clients of Sluice say it with every call; a client that does not is the operator.
+clients of Sluice say it with every call; a client that does not is an admin.
 
 \`POST /sign-in\` with \`Authorization: Bearer <code>\` exchanges a code of [\`session.code\`](#sessioncode) for a page token, \`{schema_version, token, role}\`, which is then a bearer token like the others. It ends with the
-daemon, or after 12 hours without use.
+daemon, or after 12 hours without use. The code in a link of [\`people.add\`](#peopleadd) is exchanged in the same way, once, for a person's token, \`{schema_version, token, role, name}\`: it counts for 90 days, on every host of a
+fleet and after restarts, until the person is removed or \`POST /sign-out\` ends it. A person's role is looked up for every call.
 
 HTTP refuses with 403 a Host or Origin that is not its own, with 401 a missing or wrong token, with 413 a body that is too long. \`error.code\` of a 401 is \`restarted\` for a page token of an earlier
 daemon, \`signed_out\` for one that was not used for too long, else \`unauthorised\`. After ten wrong tokens or codes in a minute, further wrong ones get 429 with \`Retry-After\`; all loopback addresses count
@@ -110,6 +112,8 @@ const TITLES: Record<string, string> = {
 	artifact: "Artifacts",
 	host: "Hosts",
 	batch: "Batches",
+	people: "People",
+	audit: "The record of calls",
 	config: "Configuration",
 	doctor: "Check-up",
 	kernel: "Kernel",
@@ -143,13 +147,22 @@ function typeOf(field: Field): string {
 	return names[field.kind] + (field.nullable ? " or null" : "");
 }
 
-function section(name: string, { role, about, params, result, check }: Method): string {
+function section(name: string, { role, acts, about, params, result, check }: Method): string {
 	const rows = Object.entries(params).map(
 		([key, field]) => `| \`${key}\`${field.needed ? "" : "?"} | ${cell(typeOf(field))} | ${cell(field.about)} |`,
 	);
 	const table = rows.length > 0 ? ["", "| parameter | type | meaning |", "|---|---|---|", ...rows] : [];
 	const more = OPEN[check] === undefined ? [] : ["", OPEN[check]];
-	return [`### \`${name}\``, "", `${about} *${role}*`, ...table, ...more, "", `→ \`${result}\``, ""].join("\n");
+	return [
+		`### \`${name}\``,
+		"",
+		`${about} *${acts === undefined ? role : `${role}; to act: ${acts}`}*`,
+		...table,
+		...more,
+		"",
+		`→ \`${result}\``,
+		"",
+	].join("\n");
 }
 
 export function rpcReference(): string {

@@ -30,6 +30,12 @@ type Theme = "auto" | "light" | "dark";
 const ONLY_LOOK = "This page can only look. The operator's link acts: sluice open prints it.";
 /** The page token: only for this tab, and valid only until the daemon ends. */
 const PAGE_TOKEN = "sluice.page";
+/**
+ * A person's token, kept across restarts of browser and daemon. Only for pages with TLS: on plain HTTP another program could serve a page of this origin while
+ * the daemon is down, and read it.
+ */
+const PERSON_TOKEN = "sluice.person";
+const isSecure = (): boolean => location.protocol === "https:";
 /** Where earlier versions kept the operator's token; removed on start. */
 const OLD_TOKEN = "sluice.token";
 const NO_CODE = "This is no link of sluice open. A token of the home does not sign a page in";
@@ -49,7 +55,7 @@ class App {
 	private around = "";
 	/** Incremented whenever something besides jobs may have changed: limits, holds, batches. */
 	revision = 0;
-	me: { role: string; version: string; home: string } | null = null;
+	me: Pick<Result<"scheduler.version">, "role" | "version" | "home" | "person" | "shared"> | null = null;
 	place: Route = routeOf(location.search);
 	theme: Theme = (recall(THEME) as Theme | null) ?? "auto";
 	toasts: Toast[] = [];
@@ -123,9 +129,10 @@ class App {
 		// A canvas does not follow a change of the colour scheme by itself.
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.tell("place"));
 		every(1000, () => this.tell("clock"));
-		const token = recall(PAGE_TOKEN, "tab");
+		const token = recall(PAGE_TOKEN, "tab") ?? (isSecure() ? recall(PERSON_TOKEN) : null);
 		if (token !== null) this.open(token);
 		if (given !== null) void this.signIn(given);
+		else if (token === null && isSecure()) void this.tryProxy();
 		this.paint();
 	}
 
@@ -135,6 +142,24 @@ class App {
 		if (!/^#(?:code|token)=/.test(hash)) return null;
 		history.replaceState(null, "", addressOf(this.place));
 		return hash;
+	}
+
+	/** Behind a proxy that signs people in, the page needs no token of its own. */
+	private async tryProxy(): Promise<void> {
+		try {
+			await openDoor(null).call("scheduler.version", {});
+			if (this.door === null) this.open(null);
+		} catch {
+			// No such proxy: the page asks for a link.
+		}
+	}
+
+	/** Ends this person's session, here and at the daemon. */
+	async signOut(): Promise<void> {
+		await this.door?.signOut().catch(() => {});
+		keep(PAGE_TOKEN, null, "tab");
+		keep(PERSON_TOKEN, null);
+		location.reload();
 	}
 
 	get signedIn(): boolean {
@@ -151,6 +176,7 @@ class App {
 			const token = await exchange(code);
 			this.signing = { under: false, problem: null };
 			keep(PAGE_TOKEN, token, "tab");
+			if (isSecure() && token.startsWith("person.")) keep(PERSON_TOKEN, token);
 			this.open(token);
 		} catch (error) {
 			const problem = error instanceof Error ? error.message : String(error);
@@ -160,7 +186,7 @@ class App {
 		}
 	}
 
-	private open(token: string): void {
+	private open(token: string | null): void {
 		this.sync?.stop();
 		this.door = openDoor(token);
 		this.me = null;
@@ -174,7 +200,12 @@ class App {
 			linked: (link) => {
 				const was = this.link.phase;
 				this.link = link;
-				if (link.phase === "refused") keep(PAGE_TOKEN, null, "tab");
+				if (link.phase === "refused") {
+					keep(PAGE_TOKEN, null, "tab");
+					keep(PERSON_TOKEN, null);
+				}
+				// The stream of a person is cut when the role changes: the page asks again what it may do.
+				if (link.phase === "live" && was !== "live") this.me = null;
 				if (was !== link.phase) this.tell("link");
 				if (was !== link.phase && (link.phase === "live" || link.phase === "polling")) this.look();
 			},
@@ -212,8 +243,7 @@ class App {
 		const { door } = this;
 		if (!door) return;
 		if (this.me === null) {
-			const { role, version, home } = await door.call("scheduler.version", {});
-			this.me = { role, version, home };
+			this.me = await door.call("scheduler.version", {});
 			this.tell("link");
 		}
 		const before = now();
@@ -235,7 +265,12 @@ class App {
 	}
 
 	get mayAct(): boolean {
-		return this.me?.role === "operator";
+		return this.me?.role === "operator" || this.mayManage;
+	}
+
+	/** Settings, caps, budgets, people, the record of calls. */
+	get mayManage(): boolean {
+		return this.me?.role === "admin";
 	}
 
 	async call<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {

@@ -10,6 +10,7 @@ import { Banner, Shell } from "./parts/shell.tsx";
 import { Talk } from "./parts/talk.tsx";
 import { Batches } from "./views/batches.tsx";
 import { Board } from "./views/board.tsx";
+import { Calls } from "./views/calls.tsx";
 import { GraphView } from "./views/graph.tsx";
 import { JobView } from "./views/job.tsx";
 import { KernelView } from "./views/kernel.tsx";
@@ -26,6 +27,7 @@ const PAGES = {
 	batches: Batches,
 	trends: TrendsView,
 	kernel: KernelView,
+	audit: Calls,
 };
 
 function Page() {

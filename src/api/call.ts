@@ -3,29 +3,47 @@
 import type { JobView } from "../contracts/scheduler.ts";
 import type { Caller, Context } from "./context.ts";
 import { type Doc, type JobDocument, jobDocument, type Showing } from "./documents.ts";
-import type { Role } from "./fields.ts";
-import { ROLES } from "./fields.ts";
-import { type MethodName, type Params, type Ref, type Result, RPC_CODES, SCHEMA_VERSION } from "./protocol.ts";
+import { isAtLeast, type Method, type Role } from "./fields.ts";
+import { METHODS, type MethodName, type Params, type Ref, type Result, RPC_CODES, SCHEMA_VERSION } from "./protocol.ts";
 import { Refusal } from "./refusal.ts";
 
-/** `caller` may change during a connection. `by`: the acting person or program, for the record. */
-export type At = { context: Context; session: { caller: Caller }; by: string };
+/** `caller` may change during a connection. `by`: the acting person or program, for the record. `acted`: set by `demandToAct`. */
+export type At = { context: Context; session: { caller: Caller }; by: string; acted?: boolean };
 export type Handler<M extends MethodName> = (params: Params<M>, at: At) => Promise<Result<M>>;
 /** Exactly the methods of these nouns. */
 export type Handlers<Noun extends string> = { [M in Extract<MethodName, `${Noun}.${string}`>]: Handler<M> };
 
 export const doc = <T extends object>(content: T): Doc<T> => ({ schema_version: SCHEMA_VERSION, ...content });
 
-const may = (caller: Caller, role: Role): boolean => ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
-
 export function demand(caller: Caller, role: Role, method: string): void {
-	if (may(caller, role)) return;
+	if (isAtLeast(caller.role, role)) return;
 	if (caller.found) throw foundInside(caller.found, method);
+	if (caller.person) throw notForPerson(caller.person.name, caller.role, role, method);
 	throw new Refusal(
 		RPC_CODES.role,
 		caller.role === "run" ? `${method} is not allowed inside a job` : `${method} is not allowed with a ${caller.role}'s token`,
 		{ code: "unauthorised", hint: caller.role === "run" ? "jobs may add, read and wait" : `it takes the ${role}'s token` },
 	);
+}
+
+const notForPerson = (name: string, has: Role, needs: Role, method: string): Refusal =>
+	new Refusal(RPC_CODES.role, `${method} is not for the role ${has}, which ${name} has`, {
+		code: "unauthorised",
+		hint: `it takes the role ${needs}: an admin can give it with sluice people role ${name} ${needs}`,
+	});
+
+/** The refusal for a person who was removed, or whose session has ended. */
+export const signedOut = (): Refusal =>
+	new Refusal(RPC_CODES.role, "you are signed out: this person was removed, or the session has ended", {
+		code: "unauthorised",
+		hint: "an admin makes a new link with sluice people link NAME",
+	});
+
+/** For a call that acts, of a method with which a lesser role may read. */
+export function demandToAct(at: At, method: MethodName): void {
+	const { role, acts = role }: Method = METHODS[method];
+	demand(at.session.caller, acts, method);
+	at.acted = true;
 }
 
 /** The refusal for a program that sent no token, and may not know that it is part of a run. */

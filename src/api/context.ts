@@ -9,10 +9,12 @@ import type { Format, Profile } from "../core/agents/profile.ts";
 import type { JobInput } from "../core/job.ts";
 import type { LogStream } from "../core/text/log-piece.ts";
 import type { CatchUp } from "../core/time/slots.ts";
+import type { PersonRole } from "../core/trust/people.ts";
 import type { FileChange, RecipesState } from "../core/trust/repo-files.ts";
 import type { LogPart, Supervisor } from "../supervisor/index.ts";
 import type { Role } from "./fields.ts";
 import type { Params } from "./protocol.ts";
+import type { AuditRecord } from "./server/audit.ts";
 
 /** A piece of a run's log; `run` is null for a job that has not run yet. */
 export type LogPiece = Omit<LogPart, "run"> & {
@@ -207,11 +209,12 @@ export type Context = {
 	pid: number;
 	/** Epoch milliseconds. */
 	startedAt: number;
+	audit: AuditRecord;
 	/**
 	 * The HTTP port. `problem`: why there is none although one was requested, or why it is another one. `ready`: runs from before the start were found again,
 	 * and claims have begun.
 	 */
-	endpoints(): { port: number | null; problem: string | null; ready: boolean };
+	endpoints(): { port: number | null; problem: string | null; ready: boolean; shared?: SharedEndpoint | null };
 	/** A problem with the disk of the home. */
 	disk?(): string | null;
 	log: Log;
@@ -229,6 +232,16 @@ export type Context = {
 	intake: Intake;
 };
 
+/** How the daemon is reached from other machines. `url` null: it is not, for the reason in `problem`. */
+export type SharedEndpoint = {
+	url: string | null;
+	address: string;
+	fingerprint: string | null;
+	pin: string | null;
+	own_certificate: boolean;
+	problem: string | null;
+};
+
 /**
  * The caller. `job`: the job whose run it is, `token`: that run's token. `found`: it sent no token, but its process belongs to this run, which is live or
  * over.
@@ -240,10 +253,14 @@ export type Caller = {
 	job?: number;
 	token?: number;
 	found?: { run: string; job: number; state: "live" | "over" };
+	/** A person: `session` is the digest of the session, null if a proxy named the person; `otherwise`: the role of people whom the proxy knows and Sluice does not. */
+	person?: { name: string; session: string | null; otherwise?: PersonRole | undefined };
+	/** The address of the caller's machine, for the record. */
+	from?: string | undefined;
 };
 
 /** Tokens for HTTP, and for `session.auth` on the socket. */
-export type Tokens = { operator: string; viewer: string };
+export type Tokens = { admin: string; viewer: string };
 
 /** Jobs whose runs on this host are frozen by a pause with `freeze`. */
 export const frozenIn = ({ supervisor }: Context): number[] => supervisor.live().flatMap(({ job, frozen }) => (frozen ? [job] : []));

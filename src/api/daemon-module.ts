@@ -23,7 +23,7 @@ type ServingDaemon = {
 	/** Why there is no HTTP, or why it has another port than configured. */
 	readonly httpProblem: string | null;
 	/** As RPC method `session.code`. */
-	signInCode(role: "operator" | "viewer"): string;
+	signInCode(role: "admin" | "operator" | "viewer"): string;
 };
 
 export type BackupDocument = { schema_version: 1; store: string; file: string; bytes: number };

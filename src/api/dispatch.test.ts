@@ -8,6 +8,7 @@ import { METHODS, type MethodName, type RpcResponse } from "./protocol.ts";
 
 const VIEWER: Caller = { role: "viewer", by: "viewer", channel: "http" };
 const RUN: Caller = { role: "run", by: "run:1.1", channel: "http", job: 1 };
+const OPERATOR: Caller = { role: "operator", by: "page", channel: "http" };
 const VERSION = { jsonrpc: "2.0", id: 1, method: "scheduler.version" };
 const errorOf = (answer: unknown) => [(answer as RpcResponse).id, (answer as { error: { code: number } }).error.code];
 
@@ -16,7 +17,7 @@ describe("a request", () => {
 		const desk = await openDesk();
 		for (const id of [7, "seven", null, 0, -1, 1.5, ""]) {
 			const answer = (await desk.say(JSON.stringify({ ...VERSION, id }))) as RpcResponse;
-			expect(answer).toMatchObject({ jsonrpc: "2.0", id, result: { version: "0.0.0-test", role: "operator" } });
+			expect(answer).toMatchObject({ jsonrpc: "2.0", id, result: { version: "0.0.0-test", role: "admin" } });
 			expect(Object.keys(answer).sort()).toEqual(["id", "jsonrpc", "result"]);
 		}
 	});
@@ -145,7 +146,7 @@ describe("a batch", () => {
 describe("roles", () => {
 	test("each method's role is the least that may call it", async () => {
 		const desk = await openDesk();
-		const callers = { viewer: VIEWER, run: RUN, operator: desk.operator };
+		const callers = { viewer: VIEWER, run: RUN, operator: OPERATOR, admin: desk.owner };
 		for (const name of Object.keys(METHODS) as MethodName[])
 			for (const role of ROLES) {
 				// Invalid parameters on purpose: a role that may call the method gets an error about them, any other role is refused before.
@@ -190,7 +191,7 @@ describe("roles", () => {
 		const desk = await openDesk();
 		await desk.call("job.add", { command: ["true"], by: "bo" });
 		await desk.call("job.add", { command: ["true"] });
-		await desk.call("job.add", { command: ["true"], by: "bo" }, { role: "operator", by: "token", channel: "http" });
+		await desk.call("job.add", { command: ["true"], by: "bo" }, { role: "admin", by: "token", channel: "http" });
 		const by = await Promise.all([1, 2, 3].map(async (id) => (await desk.t.sluice.history(id))[0]?.by));
 		expect(by).toEqual(["bo", "ann", "token"]);
 	});

@@ -3,12 +3,13 @@
 import * as check from "../core/input/check.ts";
 import { suggest } from "../core/input/nearest.ts";
 import { depthOf, readJson, writeJson } from "../core/text/json-text.ts";
-import { type At, demand, type Handler } from "./call.ts";
+import { type At, demand, type Handler, signedOut } from "./call.ts";
 import type { Caller, Context, Tokens } from "./context.ts";
-import type { Method } from "./fields.ts";
+import { isAtLeast, type Method } from "./fields.ts";
 import { accountMethods } from "./methods/account.ts";
 import { agentMethods } from "./methods/agent.ts";
 import { artifactMethods } from "./methods/artifact.ts";
+import { auditMethods } from "./methods/audit/audit.ts";
 import { batchMethods } from "./methods/batch.ts";
 import { budgetMethods } from "./methods/budget.ts";
 import { configMethods } from "./methods/config.ts";
@@ -19,6 +20,7 @@ import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
 import { laneMethods } from "./methods/lane.ts";
 import { lockMethods } from "./methods/lock.ts";
+import { peopleMethods } from "./methods/people/people.ts";
 import { recipeMethods } from "./methods/recipe.ts";
 import { repoMethods } from "./methods/repo.ts";
 import { runMethods } from "./methods/run.ts";
@@ -30,12 +32,14 @@ import { isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES, type R
 import { errorBody, Refusal } from "./refusal.ts";
 import { openToRun } from "./run-bounds.ts";
 import { forViewer, jobsWithFreeForm } from "./secrets.ts";
+import { auditEntry, auditKind } from "./server/audit.ts";
 import { identify } from "./server/caller-process.ts";
 import type { PageSignIns } from "./server/page-sign-ins.ts";
+import type { PeopleBook } from "./server/people-book.ts";
 
 /** One connection, or one HTTP request. `identified`: caller-process.ts. */
 export type RpcSession = { caller: Caller; identified?: Promise<void> | undefined };
-export type RpcServer = { context: Context; tokens: Tokens; pages: PageSignIns };
+export type RpcServer = { context: Context; tokens: Tokens; pages: PageSignIns; people: PeopleBook };
 
 /** undefined: no answer is due. */
 export async function answerText(rpc: RpcServer, session: RpcSession, text: string): Promise<string | undefined> {
@@ -140,6 +144,8 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...repoMethods,
 	...configMethods,
 	...doctorMethods,
+	...peopleMethods,
+	...auditMethods,
 	...kernelMethods,
 };
 
@@ -148,16 +154,55 @@ async function call(rpc: RpcServer, session: RpcSession, name: string, params: u
 	const isHidden = name.startsWith("kernel.") && !context.scheduler.config().kernel.enabled;
 	if (!isMethod(name) || isHidden) throw unknownMethod(name, isHidden);
 	const method: Method = METHODS[name];
-	demand(session.caller, method.role, name);
+	const caller = callerNow(rpc, session);
+	mustBeAllowed(rpc, caller, name);
 	if (Array.isArray(params)) throw check.wrong("params", "must be an object with names, not a list");
-	const { caller } = session;
 	// Only the socket's owner may act under another name: as the owner, it could act as any caller anyway.
-	const said = caller.channel === "socket" && caller.role === "operator" ? readBy(params) : undefined;
+	const said = caller.channel === "socket" && caller.role === "admin" ? readBy(params) : undefined;
 	const at: At & RpcServer = { ...rpc, session, by: said ?? caller.by };
-	const answer = await (HANDLERS[name] as Handler<MethodName>)(readParams(method, params) as never, at);
-	if (caller.role === "operator") return answer;
+	const answer = await recorded(at, name, params, () => (HANDLERS[name] as Handler<MethodName>)(readParams(method, params) as never, at));
+	// The person may have been removed, or got a lesser role, while the call waited.
+	if (caller.person) demand(callerNow(rpc, session), method.role, name);
+	if (isAtLeast(caller.role, "operator")) return answer;
 	const open = caller.job === undefined ? undefined : await openToRun(caller.job, jobsWithFreeForm(answer), context);
 	return forViewer(answer, { names: context.config.settings().secrets }, open);
+}
+
+/** The caller with the role that counts now: a person's may have changed since the connection was opened. */
+function callerNow({ people }: RpcServer, session: RpcSession): Caller {
+	const { caller } = session;
+	if (caller.person === undefined) return caller;
+	const role = people.roleNow(caller);
+	if (role === undefined) throw signedOut();
+	if (role !== caller.role) session.caller = { ...caller, role };
+	return session.caller;
+}
+
+/** A person's attempt to do what the role does not allow is written down, too. */
+function mustBeAllowed({ context }: RpcServer, caller: Caller, name: MethodName): void {
+	try {
+		demand(caller, METHODS[name].role, name);
+	} catch (error) {
+		if (caller.person) context.audit.note({ ...auditEntry(caller, caller.by, name, undefined, { error }), kind: "call" });
+		throw error;
+	}
+}
+
+/** Writes a call that changes something into the record, however it ends. */
+async function recorded<T>(at: At, name: MethodName, params: unknown, call: () => Promise<T>): Promise<T> {
+	const { caller } = at.session;
+	const note = (ended: { answer: unknown } | { error: unknown }) => {
+		const kind = auditKind(name, at.acted === true);
+		if (kind !== null) at.context.audit.note({ ...auditEntry(caller, at.by, name, params, ended), kind });
+	};
+	try {
+		const answer = await call();
+		note({ answer });
+		return answer;
+	} catch (error) {
+		note({ error });
+		throw error;
+	}
 }
 
 function unknownMethod(name: string, isHidden: boolean): Refusal {

@@ -33,16 +33,21 @@ type ParamsOf<F> = { [K in keyof F as F[K] extends { needed: true } ? K : never]
  * The least role that a caller must have. Each may do everything that the roles before it may:
  *   viewer    reads
  *   run       reads and adds: a run of ours, with the token in its environment
- *   operator  everything
+ *   operator  acts on jobs: adds, cancels, approves, pauses
+ *   admin     everything: also settings, trust, people, the daemon itself
  */
-export const ROLES = ["viewer", "run", "operator"] as const;
+export const ROLES = ["viewer", "run", "operator", "admin"] as const;
 export type Role = (typeof ROLES)[number];
+
+export const isAtLeast = (role: Role, least: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(least);
 
 /** Where parameters are checked: `strict` here, completely; the other kinds also accept parameters that the scheduler itself checks. */
 export type Check = "strict" | "job" | "ending" | "kernel";
 
 export type Method = {
 	readonly role: Role;
+	/** The least role for a call that acts, where a call that only reads takes less: the handler tells the two apart by the parameters. */
+	readonly acts?: Role;
 	/** What the method does, in one line. */
 	readonly about: string;
 	readonly params: Fields;
@@ -52,7 +57,7 @@ export type Method = {
 };
 type Typed<P, R> = Method & { readonly of?: { params: P; result: R } };
 
-type Sketch<F extends Fields> = { about: string; params: F; result: string };
+type Sketch<F extends Fields> = { about: string; params: F; result: string; acts?: Role };
 
 /** A method for this role whose parameters are exactly its fields. */
 const methodFor =
@@ -62,6 +67,7 @@ const methodFor =
 export const viewerMethod = methodFor("viewer");
 export const runMethod = methodFor("run");
 export const operatorMethod = methodFor("operator");
+export const adminMethod = methodFor("admin");
 
 /** A method that accepts more than its fields; `P` is the type of all parameters. */
 export const openMethod =

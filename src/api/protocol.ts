@@ -6,6 +6,7 @@ import type { Method } from "./fields.ts";
 import { ACCOUNT_METHODS } from "./protocol/account.ts";
 import { AGENT_METHODS } from "./protocol/agent.ts";
 import { ARTIFACT_METHODS } from "./protocol/artifact.ts";
+import { AUDIT_METHODS } from "./protocol/audit/audit.ts";
 import { BATCH_METHODS } from "./protocol/batch.ts";
 import { BUDGET_METHODS } from "./protocol/budget.ts";
 import { CONFIG_METHODS } from "./protocol/config.ts";
@@ -16,6 +17,7 @@ import { JOB_METHODS } from "./protocol/job.ts";
 import { KERNEL_METHODS } from "./protocol/kernel.ts";
 import { LANE_METHODS } from "./protocol/lane.ts";
 import { LOCK_METHODS } from "./protocol/lock.ts";
+import { PEOPLE_METHODS } from "./protocol/people/people.ts";
 import { RECIPE_METHODS } from "./protocol/recipe.ts";
 import { REPO_METHODS } from "./protocol/repo.ts";
 import { RUN_METHODS } from "./protocol/run.ts";
@@ -48,6 +50,8 @@ export const METHODS = {
 	...AGENT_METHODS,
 	...CRON_METHODS,
 	...REPO_METHODS,
+	...PEOPLE_METHODS,
+	...AUDIT_METHODS,
 	...KERNEL_METHODS,
 } as const satisfies Record<string, Method>;
 

@@ -5,6 +5,7 @@
 //   reads     changes nothing; the part of it that acts (a charge, a cycle) is refused
 //   refused   by its role
 
+import { isAtLeast } from "./fields.ts";
 import { METHODS, type MethodName } from "./protocol.ts";
 
 export type RunMay = "adds" | "itself" | "reads" | "refused";
@@ -22,6 +23,6 @@ const ACTS: Partial<Record<MethodName, RunMay>> = {
 	"session.auth": "itself",
 };
 
-export const runMay = (method: MethodName): RunMay => ACTS[method] ?? (METHODS[method].role === "operator" ? "refused" : "reads");
+export const runMay = (method: MethodName): RunMay => ACTS[method] ?? (isAtLeast(METHODS[method].role, "operator") ? "refused" : "reads");
 
 export const methodsThat = (may: RunMay): MethodName[] => (Object.keys(METHODS) as MethodName[]).filter((name) => runMay(name) === may);

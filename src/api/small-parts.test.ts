@@ -123,13 +123,13 @@ test("secrets at any depth of a document: by names of variables, by form, never 
 describe("tokens", () => {
 	const runs = { roleOfToken: (token: string) => (token === "r" ? { job: 7, run: "7.2", token: 5 } : null) };
 
-	test("identify an operator, a viewer, a run, or no caller", () => {
-		const tokens = { operator: "o", viewer: "v" };
-		expect(bearer("o", tokens, runs, "http")).toEqual({ role: "operator", by: "token", channel: "http" });
+	test("identify an admin, a viewer, a run, or no caller", () => {
+		const tokens = { admin: "o", viewer: "v" };
+		expect(bearer("o", tokens, runs, "http")).toEqual({ role: "admin", by: "token", channel: "http" });
 		expect(bearer("v", tokens, runs, "http")).toEqual({ role: "viewer", by: "viewer", channel: "http" });
 		expect(bearer("r", tokens, runs, "http")).toEqual({ role: "run", by: "run:7.2", channel: "http", job: 7, token: 5 });
 		for (const wrong of ["", "O", "oo", "x".repeat(100_000)]) expect(bearer(wrong, tokens, runs, "http")).toBeUndefined();
-		expect(bearer("", { operator: "", viewer: "" }, runs, "http")).toBeUndefined();
+		expect(bearer("", { admin: "", viewer: "" }, runs, "http")).toBeUndefined();
 	});
 });
 

@@ -3,6 +3,7 @@
 import { ACCOUNT } from "./catalogue/account.ts";
 import { AGENT } from "./catalogue/agent.ts";
 import { ARTIFACT } from "./catalogue/artifact.ts";
+import { AUDIT } from "./catalogue/audit/audit.ts";
 import { BATCH } from "./catalogue/batch.ts";
 import { BUDGET } from "./catalogue/budget.ts";
 import { CONFIG } from "./catalogue/config.ts";
@@ -17,6 +18,7 @@ import { KERNEL } from "./catalogue/kernel.ts";
 import { LANE } from "./catalogue/lane.ts";
 import { LOCK } from "./catalogue/lock.ts";
 import { MCP } from "./catalogue/mcp.ts";
+import { PEOPLE } from "./catalogue/people/people.ts";
 import { RECIPE } from "./catalogue/recipe.ts";
 import { REPO } from "./catalogue/repo.ts";
 import { RUN } from "./catalogue/run.ts";
@@ -40,6 +42,7 @@ export const SECTIONS: readonly (readonly [title: string, commands: readonly Com
 	["Acting", ACT],
 	["From inside a run", RUN],
 	["Controlling", [...pick(SCHEDULER, "up", "down", "run", "pause", "resume", "clear"), ...CONFIG, ...DOCTOR, MCP]],
+	["Sharing", [...pick(SCHEDULER, "serve"), ...PEOPLE, ...AUDIT]],
 	["Nouns", [...LANE, ...AGENT, ...ACCOUNT, ...BUDGET, ...LOCK, ...ARTIFACT, ...REPO, ...HOST, ...BATCH, ...SOURCE, ...RECIPE]],
 	["Times and triggers", CRON],
 	["The kernel's queue", KERNEL],

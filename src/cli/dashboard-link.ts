@@ -10,7 +10,7 @@ export const addressOf = (port: number): string => `http://127.0.0.1:${port}/`;
 export const signInLink = (port: number, code: string): string => `${addressOf(port)}#code=${code}`;
 
 /** A code for such a link. An older daemon cannot issue one. */
-export async function codeFor(io: Io, role: "operator" | "viewer"): Promise<{ code: string; expires_at: string }> {
+export async function codeFor(io: Io, role: "admin" | "operator" | "viewer"): Promise<{ code: string; expires_at: string }> {
 	try {
 		return await io.ask("session.code", { role });
 	} catch (error) {

@@ -96,7 +96,7 @@ async function printHelp(parsed: Exclude<Parsed, { kind: "call" }>, world: CliEn
 const SILENT_MS = 5000;
 /** A command that only reads gives up after this long. */
 const GIVE_UP_MS = 60_000;
-const READING_COMMANDS = /^(?:status|list|show|why|history|graph|version|doctor|\w+ (?:list|show|get))$/;
+const READING_COMMANDS = /^(?:status|list|show|why|history|graph|version|doctor|audit|\w+ (?:list|show|get))$/;
 
 /** Whether giving up loses nothing: the command only reads, and was not asked to stay. */
 const mayGiveUp = (line: Call): boolean =>

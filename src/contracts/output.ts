@@ -1,4 +1,4 @@
-// Contract of what hosts know of each other's runs through the store they share: what is kept of a run that has ended, and questions about a run that is live.
+// Contract of what hosts know of each other's runs and calls through the store they share: what is kept of a run that has ended, and questions about a run that is live.
 // Hosts need no other connection to each other.
 
 import type { Format } from "../core/agents/profile.ts";
@@ -34,7 +34,16 @@ type KeptPlace = { path: string; branch: string; base_branch: string };
 export type OutputRequest =
 	| { what: "log"; job: number; attempt: number; stream: LogStream; offset: number; tail?: number; limit: number; wait_ms: number }
 	| { what: "diff"; job: number; attempt: number }
-	| { what: "place"; job: number };
+	| { what: "place"; job: number }
+	/** The record of calls of that host, the newest first. */
+	| {
+			what: "audit";
+			limit: number;
+			by?: string | undefined;
+			method?: string | undefined;
+			since?: number | undefined;
+			workers: "with" | "without";
+	  };
 
 export interface Outputs {
 	/**

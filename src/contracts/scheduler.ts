@@ -17,6 +17,7 @@ import type { Kernel } from "./kernel.ts";
 import type { Log } from "./log.ts";
 import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
+import type { PeopleRecord } from "./people.ts";
 
 export type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./adding.ts";
@@ -372,6 +373,8 @@ export interface Scheduler extends Fleet {
 	readonly kernel: Kernel;
 	/** Outputs of runs and questions about them, between hosts that share the store. */
 	readonly outputs: Outputs;
+	/** The people who share the daemons of this store. */
+	readonly people: PeopleRecord;
 	close(): Promise<void>;
 }
 

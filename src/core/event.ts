@@ -7,6 +7,7 @@ import type { Burns } from "./outcome.ts";
 import type { Reason } from "./reason.ts";
 import type { RunVerdict } from "./runs/verdict.ts";
 import { isKeyOf } from "./text/one-of.ts";
+import type { PeopleChange } from "./trust/people.ts";
 
 type Usage = Record<string, number>;
 type Empty = Record<never, never>;
@@ -79,6 +80,7 @@ type OtherMap = {
 	host_lost: { host: string; runs: number };
 	host_removed: { host: string };
 	host_offers: { host: string; repos: string[] | null };
+	people_changed: { person: string; change: PeopleChange["do"] };
 };
 
 /** Kind → data. */

@@ -106,7 +106,7 @@ describe("/events", () => {
 		const readers = await Promise.all([1, 2, 3].map(() => Reader.open(url, "/events")));
 		const more = await Reader.open(url, "/events");
 		expect([more.response.statusCode, more.response.headers["retry-after"]]).toEqual([429, "1"]);
-		const other = await Reader.open(url, "/events", { Authorization: `Bearer ${TOKENS.operator}` });
+		const other = await Reader.open(url, "/events", { Authorization: `Bearer ${TOKENS.admin}` });
 		expect(other.response.statusCode).toBe(200);
 		readers[0]?.response.destroy();
 		let status: number | undefined = 429;

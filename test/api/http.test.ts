@@ -45,9 +45,9 @@ describe("who is let in", () => {
 			const reply = await ask(url, { path, method });
 			expect([path, reply.status, reply.headers["www-authenticate"]]).toEqual([path, 401, 'Bearer realm="sluice"']);
 		}
-		for (const Authorization of ["Bearer", "Bearer ", `Basic ${TOKENS.operator}`, TOKENS.operator, "Bearer wrong"])
+		for (const Authorization of ["Bearer", "Bearer ", `Basic ${TOKENS.admin}`, TOKENS.admin, "Bearer wrong"])
 			expect((await ask(url, { method: "POST", path: "/rpc", headers: { Authorization }, body: VERSION })).status).toBe(401);
-		expect(JSON.parse((await rpc(url, TOKENS.operator, VERSION)).body)).toMatchObject({ id: 1, result: { role: "operator", by: "token" } });
+		expect(JSON.parse((await rpc(url, TOKENS.admin, VERSION)).body)).toMatchObject({ id: 1, result: { role: "admin", by: "token" } });
 		expect(JSON.parse((await rpc(url, TOKENS.viewer, VERSION)).body)).toMatchObject({ id: 1, result: { role: "viewer", by: "viewer" } });
 	});
 
@@ -64,16 +64,16 @@ describe("who is let in", () => {
 	});
 
 	test("another Host or Origin: 403, token or not", async () => {
-		const { url, serving } = await openDoors(await openDesk(), { hosts: ["box.example:7420"] });
+		const { url, serving } = await openDoors(await openDesk(), { names: () => ["box.example:7420"] });
 		const { port } = serving;
 		for (const Host of ["evil.example", `evil.example:${port}`, "127.0.0.1", "localhost:1", `127.0.0.1.evil.example:${port}`])
-			expect([Host, (await rpc(url, TOKENS.operator, VERSION, { Host })).status]).toEqual([Host, 403]);
+			expect([Host, (await rpc(url, TOKENS.admin, VERSION, { Host })).status]).toEqual([Host, 403]);
 		for (const Host of [`127.0.0.1:${port}`, `localhost:${port}`, `LOCALHOST:${port}`, "box.example:7420"])
-			expect([Host, (await rpc(url, TOKENS.operator, VERSION, { Host })).status]).toEqual([Host, 200]);
+			expect([Host, (await rpc(url, TOKENS.admin, VERSION, { Host })).status]).toEqual([Host, 200]);
 		for (const Origin of ["https://evil.example", "null", `http://localhost:${Number(port) + 1}`, "file://", "http://", "x"])
-			expect([Origin, (await rpc(url, TOKENS.operator, VERSION, { Origin })).status]).toEqual([Origin, 403]);
+			expect([Origin, (await rpc(url, TOKENS.admin, VERSION, { Origin })).status]).toEqual([Origin, 403]);
 		for (const Origin of [`http://localhost:${port}`, `http://127.0.0.1:${port}`])
-			expect([Origin, (await rpc(url, TOKENS.operator, VERSION, { Origin })).status]).toEqual([Origin, 200]);
+			expect([Origin, (await rpc(url, TOKENS.admin, VERSION, { Origin })).status]).toEqual([Origin, 200]);
 		expect((await ask(url, { path: "/health", headers: { Host: "evil.example" } })).status).toBe(403);
 		expect((await ask(url, { method: "OPTIONS", path: "/rpc", headers: { Origin: "https://evil.example" } })).status).toBe(403);
 	});
@@ -90,7 +90,7 @@ describe("who is let in", () => {
 		expect([locked.status, Number(locked.headers["retry-after"]) > 0]).toEqual([429, true]);
 		const code = await ask(url, { method: "POST", path: "/sign-in", headers: as("no-such-code") });
 		expect(code.status).toBe(429);
-		for (const token of [TOKENS.operator, TOKENS.viewer]) expect((await rpc(url, token, VERSION)).status).toBe(200);
+		for (const token of [TOKENS.admin, TOKENS.viewer]) expect((await rpc(url, token, VERSION)).status).toBe(200);
 		expect((await ask(url, { path: "/health" })).status).toBe(200);
 		expect(lines).toEqual([]);
 		await serving.close();
@@ -110,17 +110,17 @@ describe("signing a page in", () => {
 
 	test("a code is exchanged once for a page token of its role; a token of the home is no code, and a code no token", async () => {
 		const { url } = await openDoors(await openDesk());
-		for (const role of ["operator", "viewer"] as const) {
-			const made = (await code(url, TOKENS.operator, role)).result;
+		for (const role of ["admin", "operator", "viewer"] as const) {
+			const made = (await code(url, TOKENS.admin, role)).result;
 			expect(made).toMatchObject({ role, port: 7420, expires_at: expect.stringMatching(/Z$/) });
 			expect((await rpc(url, made.code, VERSION)).status).toBe(401);
 			const signed = await signIn(url, made.code);
 			expect(signed).toMatchObject({ status: 200, role });
 			expect(await signIn(url, made.code)).toMatchObject({ status: 401, error: { message: expect.stringContaining("sluice open") } });
-			const by = role === "operator" ? "page" : "viewer";
+			const by = role === "viewer" ? "viewer" : "page";
 			expect(JSON.parse((await rpc(url, signed.token, VERSION)).body).result).toMatchObject({ role, by });
 		}
-		for (const wrong of [TOKENS.operator, TOKENS.viewer]) expect((await signIn(url, wrong)).status).toBe(401);
+		for (const wrong of [TOKENS.admin, TOKENS.viewer]) expect((await signIn(url, wrong)).status).toBe(401);
 		expect((await ask(url, { path: "/sign-in" })).status).toBe(405);
 		expect((await ask(url, { method: "POST", path: "/sign-in" })).status).toBe(401);
 		expect((await ask(url, { method: "POST", path: "/sign-in", headers: { Origin: "https://evil.example" } })).status).toBe(403);
@@ -132,7 +132,7 @@ describe("signing a page in", () => {
 		const monotonic = () => systemClock.monotonic() + aheadMs;
 		Object.assign(desk.context, { clock: { ...systemClock, monotonic } });
 		const { url } = await openDoors(desk);
-		const [first, second] = [(await code(url, TOKENS.operator)).result.code, (await code(url, TOKENS.operator)).result.code];
+		const [first, second] = [(await code(url, TOKENS.admin)).result.code, (await code(url, TOKENS.admin)).result.code];
 		const { token } = await signIn(url, first);
 		aheadMs = 10 * 60_000;
 		expect((await signIn(url, second)).status).toBe(401);
@@ -147,9 +147,9 @@ describe("signing a page in", () => {
 		const { url, connect } = await openDoors(desk);
 		await desk.t.add();
 		desk.pretended.runTokens.set("of-1.1", { job: 1, run: "1.1", token: 1 });
-		const page = (await signIn(url, (await code(url, TOKENS.operator, "viewer")).result.code)).token;
+		const page = (await signIn(url, (await code(url, TOKENS.admin, "viewer")).result.code)).token;
 		for (const token of [TOKENS.viewer, "of-1.1", page])
-			for (const role of ["operator", "viewer"])
+			for (const role of ["admin", "viewer"])
 				expect(await code(url, token, role)).toMatchObject({ error: { data: { code: "unauthorised" } } });
 		const client = await connect();
 		await expect(client.call("session.auth", { token: page })).rejects.toMatchObject({ code: "unauthorised" });
@@ -158,7 +158,7 @@ describe("signing a page in", () => {
 	test("the page token of an earlier daemon: 401 that says so, however many come, and no word in the log", async () => {
 		const desk = await openDesk();
 		const before = await openDoors(desk);
-		const { token } = await signIn(before.url, (await code(before.url, TOKENS.operator)).result.code);
+		const { token } = await signIn(before.url, (await code(before.url, TOKENS.admin)).result.code);
 		const { url } = await openDoors(desk);
 		for (let count = 0; count < 12; count++) {
 			const reply = await rpc(url, token, VERSION);
@@ -197,7 +197,7 @@ describe("connections without a token", () => {
 		for (let count = 0; count < 7; count++) halves.push(await half(url, "POST /rpc HTTP/1.1\r\n"));
 		await until(() => halves.filter(({ closed }) => closed).length === 2);
 		expect(halves.map(({ closed }) => closed)).toEqual([true, true, false, false, false, false, false]);
-		expect((await rpc(url, TOKENS.operator, VERSION)).status).toBe(200);
+		expect((await rpc(url, TOKENS.admin, VERSION)).status).toBe(200);
 		expect(page.closed).toBe(false);
 	});
 
@@ -213,7 +213,7 @@ describe("connections without a token", () => {
 		const ninth = await stream(doors.url, TOKENS.viewer);
 		await until(() => ninth.closed);
 		expect(pages.some(({ closed }) => closed)).toBe(false);
-		expect((await (await doors.connect()).call("scheduler.version", {})).role).toBe("operator");
+		expect((await (await doors.connect()).call("scheduler.version", {})).role).toBe("admin");
 	});
 
 	test("half a request is closed after a few seconds; what is no HTTP at once, although the client keeps its side open", async () => {
@@ -235,27 +235,27 @@ describe("what is answered", () => {
 	test("a notification: 204; a batch: its answers; what is no JSON: a JSON-RPC error", async () => {
 		const { url } = await openDoors(await openDesk());
 		const notification = JSON.stringify({ jsonrpc: "2.0", method: "scheduler.status" });
-		expect(await rpc(url, TOKENS.operator, notification)).toMatchObject({ status: 204, body: "" });
-		expect(JSON.parse((await rpc(url, TOKENS.operator, `[${VERSION},${notification}]`)).body)).toHaveLength(1);
+		expect(await rpc(url, TOKENS.admin, notification)).toMatchObject({ status: 204, body: "" });
+		expect(JSON.parse((await rpc(url, TOKENS.admin, `[${VERSION},${notification}]`)).body)).toHaveLength(1);
 		for (const body of ["", "{", "\xff"])
-			expect(JSON.parse((await rpc(url, TOKENS.operator, body)).body)).toMatchObject({ id: null, error: { code: -32700 } });
-		const bytes = await ask(url, { method: "POST", path: "/rpc", headers: as(TOKENS.operator), body: Buffer.from([0x22, 0xff, 0x22]) });
+			expect(JSON.parse((await rpc(url, TOKENS.admin, body)).body)).toMatchObject({ id: null, error: { code: -32700 } });
+		const bytes = await ask(url, { method: "POST", path: "/rpc", headers: as(TOKENS.admin), body: Buffer.from([0x22, 0xff, 0x22]) });
 		expect(JSON.parse(bytes.body).error.code).toBe(-32700);
 	});
 
 	test("a body that is too long: 413, said or not", async () => {
 		const { url } = await openDoors(await openDesk());
 		const long = "x".repeat(10_000_001);
-		const said = await rpc(url, TOKENS.operator, long, { "Content-Length": String(long.length) }).catch(
+		const said = await rpc(url, TOKENS.admin, long, { "Content-Length": String(long.length) }).catch(
 			(error: NodeJS.ErrnoException) => error.code,
 		);
 		// The server may hang up before everything is sent: then there is nothing to read.
 		expect([413, "EPIPE", "ECONNRESET"]).toContain(typeof said === "object" ? said.status : said);
-		const unsaid = await rpc(url, TOKENS.operator, long, { "Transfer-Encoding": "chunked" }).catch(
+		const unsaid = await rpc(url, TOKENS.admin, long, { "Transfer-Encoding": "chunked" }).catch(
 			(error: NodeJS.ErrnoException) => error.code,
 		);
 		expect([413, "EPIPE", "ECONNRESET"]).toContain(typeof unsaid === "object" ? unsaid.status : unsaid);
-		expect((await rpc(url, TOKENS.operator, VERSION)).status).toBe(200);
+		expect((await rpc(url, TOKENS.admin, VERSION)).status).toBe(200);
 	});
 
 	test("other paths and other methods", async () => {

@@ -7,7 +7,7 @@ import { NOON } from "../make/fakes.ts";
 
 /** The answer's text, as it goes over the wire. */
 async function send(desk: Desk, method: string, params: string): Promise<string> {
-	const answer = await answerText(desk.door, { caller: desk.operator }, `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`);
+	const answer = await answerText(desk.door, { caller: desk.owner }, `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`);
 	return answer as string;
 }
 

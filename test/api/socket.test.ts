@@ -213,7 +213,7 @@ describe("a client that sends no token, whose process belongs to a run", () => {
 		]);
 		expect(await client.call("job.add", { command: ["true"] })).toMatchObject({ job: { parent: 1, depth: 1 } });
 		// A token that is sent counts instead.
-		expect(await client.call("session.auth", { token: TOKENS.operator })).toMatchObject({ role: "operator" });
+		expect(await client.call("session.auth", { token: TOKENS.admin })).toMatchObject({ role: "admin" });
 		await client.call("scheduler.pause", {});
 	});
 

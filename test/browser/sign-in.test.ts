@@ -179,7 +179,7 @@ test("a link signs in once; a reload keeps the sign-in; the browser keeps nothin
 	for (let tries = 0; tries < 8; tries++) {
 		const refused = await browser.page();
 		await refused.goto(link);
-		await refused.getByRole("alert").getByText("This link was used already, or is older than 10 minutes").waitFor();
+		await refused.getByRole("alert").getByText("This link was used already, or is too old").waitFor();
 		await refused.close();
 	}
 	const second = await browser.page();

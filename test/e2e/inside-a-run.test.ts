@@ -128,9 +128,9 @@ describe("outside of runs", () => {
 				});
 				socket.end(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "scheduler.version", params: {}, process })}\n`);
 			});
-		expect(await ask()).toContain('"role":"operator"');
+		expect(await ask()).toContain('"role":"admin"');
 		// The pid of a run's program, as it may be in a container that numbers its processes by itself: the start time is another one.
-		expect(await ask({ pid, start: "1" })).toContain('"role":"operator"');
+		expect(await ask({ pid, start: "1" })).toContain('"role":"admin"');
 		const start = readFileSync(`/proc/${pid}/stat`, "latin1").replace(/.*\) /, "").split(" ")[19];
 		expect(await ask({ pid, start })).toContain('"role":"run"');
 		for (const wrong of [7, "x", null, {}, { pid: -1 }, { pid: 1.5 }, { pid, start: 7 }, []])

@@ -19,6 +19,8 @@ export type RpcClient = {
 	stream(since: number, heard: (text: string) => void, signal: AbortSignal): Promise<void>;
 	/** Events since then in one answer, in the format of the stream. */
 	poll(since: number): Promise<string>;
+	/** Ends the session of a person at the daemon. */
+	signOut(): Promise<void>;
 };
 
 type Answer = { result?: unknown; error?: { message: string; data?: ErrorData } };
@@ -35,7 +37,9 @@ const UNKNOWN = "The daemon does not know this page any more, so it is signed ou
 
 async function send(path: string, init: RequestInit): Promise<Response> {
 	try {
-		return await fetch(path, { ...init, cache: "no-store", credentials: "omit", redirect: "error" });
+		// Cookies are for a proxy that signs people in; on plain HTTP, where every program on this machine would get them, none are sent.
+		const credentials = location.protocol === "https:" ? "same-origin" : "omit";
+		return await fetch(path, { ...init, cache: "no-store", credentials, redirect: "error" });
 	} catch (error) {
 		if (error instanceof DOMException && error.name === "AbortError") throw error;
 		throw new Refused("offline", "the daemon cannot be reached", "sluice up starts it");
@@ -45,17 +49,16 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 /** Exchanges a sign-in code for a page token, which only this run of the daemon knows. */
 export async function exchange(code: string): Promise<string> {
 	const response = await send("/sign-in", { method: "POST", headers: { Authorization: `Bearer ${code}` } });
-	if (response.status === 401 || response.status === 429)
-		throw new Refused("signed_out", "This link was used already, or is older than 10 minutes");
+	if (response.status === 401 || response.status === 429) throw new Refused("signed_out", "This link was used already, or is too old");
 	if (!response.ok) throw new Refused("offline", `the daemon answered ${response.status}`);
 	const { token } = (await response.json()) as { token?: unknown };
 	if (typeof token !== "string") throw new Refused("offline", "the daemon answered without a token");
 	return token;
 }
 
-/** After the first refusal of the token, nothing more is sent: each later call is refused here. */
-export function openDoor(token: string): RpcClient {
-	const headers = { Authorization: `Bearer ${token}` };
+/** After the first refusal of the token, nothing more is sent: each later call is refused here. Null: a proxy names the person. */
+export function openDoor(token: string | null): RpcClient {
+	const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
 	let calls = 0;
 	let dead: Refused | null = null;
 	async function ask(path: string, init: RequestInit): Promise<Response> {
@@ -89,6 +92,7 @@ export function openDoor(token: string): RpcClient {
 				heard(decoder.decode(value, { stream: true }));
 			}
 		},
+		signOut: async () => void (await ask("/sign-out", { method: "POST", headers })),
 		poll: async (since) => (await ask(`/events?since=${since}&once`, { headers })).text(),
 	};
 }

@@ -15,6 +15,7 @@ async function phases(daemon: { lists: boolean }, tries: number): Promise<{ seen
 		call: (async () => (daemon.lists ? { jobs: [], seq: 7, total: 0 } : lost())) as unknown as RpcClient["call"],
 		stream: lost,
 		poll: lost,
+		signOut: async () => {},
 	};
 	await new Promise<void>((resolve) => {
 		const sync: Sync = new Sync({

@@ -16,11 +16,13 @@ const NAMES: Record<PageView, string> = {
 	batches: "Batches",
 	trends: "Trends",
 	kernel: "Kernel",
+	audit: "Calls",
 };
 
-/** The kernel's view is offered once its queue has an entry. */
+/** The kernel's view is offered once its queue has an entry, the record of calls to admins of a daemon that is shared. */
 function isShown(view: PageView): boolean {
 	const { queued = 0, dispatched = 0 } = app.status?.kernel ?? {};
+	if (view === "audit") return app.place.view === "audit" || (app.mayManage && app.me?.shared != null);
 	return view !== "kernel" || queued + dispatched > 0 || app.place.view === "kernel";
 }
 
@@ -128,12 +130,30 @@ function Glance() {
 	);
 }
 
+/** The person who is signed in, with the role; of a page of the owner's only whether it can act. */
+function Myself() {
+	const { me } = app;
+	if (me?.person)
+		return (
+			<button
+				type="button"
+				class="chip look"
+				title={`Signed in as ${me.person} (${me.role}). Click to sign out`}
+				aria-label={`Signed in as ${me.person} (${me.role}): sign out`}
+				onClick={() => void app.signOut()}
+			>
+				{me.person} ({me.role})
+			</button>
+		);
+	return me && !app.mayAct ? <span class="chip look">read only</span> : null;
+}
+
 /** Shows nothing while the page is live; else how old its data is. */
 function Freshness() {
 	useNews("link", "clock");
 	const { phase, heardAt, problem } = app.link;
 	const age = monotonic() - heardAt;
-	const role = app.me && !app.mayAct ? <span class="chip look">read only</span> : null;
+	const role = <Myself />;
 	if (phase === "live")
 		return (
 			<>

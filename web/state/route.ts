@@ -1,6 +1,6 @@
 // The route within the dashboard: view, job and filters, to and from the URL. Pure.
 
-export const VIEWS = ["board", "graph", "timeline", "limits", "batches", "trends", "kernel"] as const;
+export const VIEWS = ["board", "graph", "timeline", "limits", "batches", "trends", "kernel", "audit"] as const;
 export type PageView = (typeof VIEWS)[number];
 export const TABS = ["why", "log", "runs", "diff", "history", "details"] as const;
 export type Tab = (typeof TABS)[number];

@@ -133,7 +133,7 @@ function Gauge({ name, used, queued, max, least, set, scope, paused }: GaugeProp
 					min={least}
 					max={end}
 					value={draft ?? end}
-					disabled={!app.mayAct}
+					disabled={!app.mayManage}
 					aria-label={`Cap of ${name}`}
 					aria-valuetext={draft === null ? "no cap" : `${draft} runs`}
 					onInput={(event) => draw(Number(event.currentTarget.value))}
@@ -149,7 +149,7 @@ function Gauge({ name, used, queued, max, least, set, scope, paused }: GaugeProp
 					max={1000000}
 					value={draft ?? ""}
 					placeholder="∞"
-					disabled={!app.mayAct}
+					disabled={!app.mayManage}
 					aria-label={`Cap of ${name}, as a number; empty is none`}
 					onInput={(event) => draw(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}
 					onChange={({ currentTarget: field }) => void commit(field.value === "" ? null : Number(field.value), field)}

@@ -105,7 +105,7 @@ export function Budgets({ budgets }: { budgets: BudgetDocument[] }) {
 								{limit === null ? "" : <span class="dim"> of {amount(dim, limit)}</span>}
 							</td>
 							<td class="right">
-								{app.mayAct ? (
+								{app.mayManage ? (
 									<button
 										type="button"
 										class="small"

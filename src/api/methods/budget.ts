@@ -5,7 +5,7 @@ import type { BudgetView, JobView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";
 import { addTo } from "../../core/text/lists-by-key.ts";
-import { type At, demand, doc, type Handlers } from "../call.ts";
+import { type At, demandToAct, doc, type Handlers } from "../call.ts";
 import { maybeTime } from "../documents.ts";
 import type { BudgetDocument, COST_GROUPS, CostDocument } from "../protocol/budget.ts";
 
@@ -50,7 +50,7 @@ export const budgetMethods: Handlers<"budget"> = {
 	"budget.report": async ({ per = "batch", batch, owner, repo, subject, dim, amount }, at) => {
 		if (subject === undefined && dim === undefined && amount === undefined)
 			return doc({ per, costs: await report(per, { batch, owner, repo }, at) });
-		demand(at.session.caller, "operator", "budget.report");
+		demandToAct(at, "budget.report");
 		const missing = subject === undefined ? "subject" : dim === undefined ? "dim" : amount === undefined ? "amount" : undefined;
 		if (subject === undefined || dim === undefined || amount === undefined)
 			throw new SluiceError("invalid", `${missing}: is missing`, {

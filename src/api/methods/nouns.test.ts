@@ -165,7 +165,9 @@ describe("scheduler", () => {
 			http_problem: null,
 			ready: true,
 			by: "bo",
-			role: "operator",
+			role: "admin",
+			person: null,
+			shared: null,
 		});
 		desk.pretended.doors = { port: null, problem: "port 7420 is taken by another program", ready: false };
 		expect(await desk.call("scheduler.version", {})).toMatchObject({ port: null, ready: false });

@@ -4,7 +4,7 @@ import type { PauseScope } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";
 import { isMergeStuck } from "../../core/job.ts";
-import { demand, doc, type Handlers } from "../call.ts";
+import { demandToAct, doc, type Handlers } from "../call.ts";
 import { type Context, frozenIn } from "../context.ts";
 import { forecastDocument } from "../documents/forecast.ts";
 import { type StatusDocument, statusDocument } from "../documents/status.ts";
@@ -51,6 +51,17 @@ async function unmerged({ scheduler, work }: Context): Promise<NonNullable<Statu
 	return found;
 }
 
+/** What config.yml says of `listen` now: a change of some keys leaves the others. */
+function ownListen({ config }: Context): Record<string, unknown> {
+	const own: Record<string, unknown> = {};
+	for (const { key, value, origin } of config.get("listen")) {
+		const [, first = "", second] = key.split(".");
+		if (!origin.startsWith("config.yml")) continue;
+		own[first] = second === undefined ? value : { ...(own[first] as object | undefined), [second]: value };
+	}
+	return own;
+}
+
 export const schedulerMethods: Handlers<"scheduler"> = {
 	"scheduler.status": async (_params, { context }) => ({
 		...statusDocument(await context.scheduler.status()),
@@ -62,8 +73,9 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		disk_problem: context.disk?.() ?? null,
 		now: rfc3339(context.clock.now()),
 	}),
-	"scheduler.run": async ({ dry_run }, { context, session }) => {
-		if (!dry_run) demand(session.caller, "operator", "scheduler.run");
+	"scheduler.run": async ({ dry_run }, at) => {
+		const { context } = at;
+		if (!dry_run) demandToAct(at, "scheduler.run");
 		if (dry_run) return doc(await context.scheduler.plan({ cycle: "now", kinds: ["command", "agent"] }));
 		await context.scheduler.tick();
 		return doc(await context.supervisor.runCycle());
@@ -105,6 +117,12 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		context.down({ runs: stop_runs ? "stop" : "leave", graceMs: grace_ms as number | undefined, by });
 		return doc({ stopping: true, running });
 	},
+	"scheduler.serve": async ({ listen, certificate, key, names, tls, off }, { context, by }) => {
+		const wanted = given({ address: listen, certificate, key, names, tls });
+		if (off) await context.config.unset("listen.address", by);
+		else if (Object.keys(wanted).length > 0) await context.config.set("listen", { ...ownListen(context), ...wanted }, by);
+		return doc({ shared: context.endpoints().shared ?? null });
+	},
 	"scheduler.version": async (_params, { context, session, by }) =>
 		doc({
 			version: context.version,
@@ -117,5 +135,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 			ready: context.endpoints().ready,
 			by,
 			role: session.caller.role,
+			person: session.caller.person?.name ?? null,
+			shared: context.endpoints().shared ?? null,
 		}),
 };

@@ -3,7 +3,7 @@
 import type { BudgetView } from "../../contracts/scheduler.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
 import type { Doc, Timed } from "../documents.ts";
-import { choice, label, maybe, operatorMethod, viewerMethod, whole, word } from "../fields.ts";
+import { adminMethod, choice, label, maybe, viewerMethod, whole, word } from "../fields.ts";
 
 export type BudgetDocument = Timed<BudgetView, "refills_at">;
 /** Reported usage of a group of jobs. */
@@ -25,7 +25,7 @@ export const BUDGET_METHODS = {
 		params: { subject: maybe(word("only of `owner:<name>`, `batch:<name>` or `repo:<name>`")) },
 		result: "{budgets: [{subject, dim, used, limit, warn_at, window, over_limit, reserved, reserve, on_breach, refills_at}]}",
 	}),
-	"budget.grant": operatorMethod<Doc<{ budget: BudgetDocument }>>()({
+	"budget.grant": adminMethod<Doc<{ budget: BudgetDocument }>>()({
 		about: "Sets a limit; what waited for it goes on at once.",
 		params: { subject: SUBJECT, dim: DIMENSION, ...GRANT },
 		result: "{budget}",
@@ -36,6 +36,7 @@ export const BUDGET_METHODS = {
 	>()({
 		about:
 			"What jobs have cost, as their runs reported it, by batch or another trait, the dearest first. With `subject`, `dim` and `amount`, an operator's business: charges use that no run of ours reported; below zero takes back.",
+		acts: "operator",
 		params: {
 			per: maybe(choice("one line per (batch)", COST_GROUPS)),
 			batch: maybe(label("only jobs of this batch")),

@@ -2,7 +2,7 @@
 
 import type { Problem, Setting } from "../context.ts";
 import type { Doc } from "../documents.ts";
-import { json, maybe, operatorMethod, text, viewerMethod, word } from "../fields.ts";
+import { adminMethod, json, maybe, text, viewerMethod, word } from "../fields.ts";
 
 export const CONFIG_METHODS = {
 	"config.get": viewerMethod<Doc<{ settings: Setting[] }>>()({
@@ -10,12 +10,12 @@ export const CONFIG_METHODS = {
 		params: { key: word("for example `max_concurrent`, `lanes.code.max`, `lanes`") },
 		result: "{settings: [{key, value, origin}]}",
 	}),
-	"config.set": operatorMethod<Doc<{ settings: Setting[]; notes: string[] }>>()({
+	"config.set": adminMethod<Doc<{ settings: Setting[]; notes: string[] }>>()({
 		about: "Changes a setting: checked, written to the file, in force at once; `notes` says what counts only from the next start.",
 		params: { key: word("the key"), value: json("text is read as YAML: `8`, `null`, `5m`, `[a, b]`") },
 		result: "{settings: [{key, value, origin}], notes}",
 	}),
-	"config.unset": operatorMethod<Doc<{ settings: Setting[]; notes: string[] }>>()({
+	"config.unset": adminMethod<Doc<{ settings: Setting[]; notes: string[] }>>()({
 		about: "Takes a setting out of the file: its default counts again.",
 		params: { key: word("the key") },
 		result: "{settings: [{key, value, origin}], notes}",

@@ -5,7 +5,7 @@ import type { JobInput } from "../../core/job.ts";
 import { CATCH_UPS } from "../../core/time/slots.ts";
 import type { TriggerInfo } from "../context.ts";
 import type { Doc, Timed } from "../documents.ts";
-import { choice, maybe, object, operatorMethod, text, viewerMethod, word } from "../fields.ts";
+import { adminMethod, choice, maybe, object, operatorMethod, text, viewerMethod, word } from "../fields.ts";
 
 export type TriggerDocument = Timed<TriggerInfo, "since" | "slot" | "fired_at" | "next_at">;
 type OneTrigger = Doc<{ trigger: TriggerDocument }>;
@@ -20,7 +20,7 @@ export const CRON_METHODS = {
 		result: `{triggers: [${ROW}]}`,
 	}),
 	"cron.show": viewerMethod<OneTrigger>()({ about: "One trigger.", params: { name }, result: "{trigger}" }),
-	"cron.add": operatorMethod<OneTrigger & { warning?: string }>()({
+	"cron.add": adminMethod<OneTrigger & { warning?: string }>()({
 		about: "A job that is added by time from now on; kept in the configuration file.",
 		params: {
 			name: word("its name"),
@@ -31,7 +31,7 @@ export const CRON_METHODS = {
 		},
 		result: "{trigger, warning?}",
 	}),
-	"cron.remove": operatorMethod<Doc<{ removed: string }>>()({
+	"cron.remove": adminMethod<Doc<{ removed: string }>>()({
 		about: "Takes a trigger out of the configuration; jobs that it has added stay.",
 		params: { name },
 		result: "{removed}",

@@ -2,7 +2,7 @@
 
 import type { HostDocument } from "../documents/status.ts";
 import type { Doc, JobDocument } from "../documents.ts";
-import { flag, label, maybe, operatorMethod, text, viewerMethod } from "../fields.ts";
+import { adminMethod, flag, label, maybe, operatorMethod, text, viewerMethod } from "../fields.ts";
 
 const NAME = { name: label("the host") };
 const REASON = { reason: maybe(text("why, for the record", 10_000)) };
@@ -24,7 +24,7 @@ export const HOST_METHODS = {
 		result: "{host, stopping}",
 	}),
 	"host.undrain": operatorMethod<Doc<{ host: HostDocument }>>()({ about: "Lets a host claim again.", params: NAME, result: "{host}" }),
-	"host.remove": operatorMethod<Doc<{ removed: string }>>()({
+	"host.remove": adminMethod<Doc<{ removed: string }>>()({
 		about: "Forgets a host that is gone, and its labels with it.",
 		params: NAME,
 		result: "{removed}",

@@ -3,6 +3,7 @@
 
 import type { Imported, Kernel } from "../../contracts/scheduler.ts";
 import {
+	adminMethod,
 	choice,
 	choices,
 	decimal,
@@ -11,7 +12,6 @@ import {
 	maybe,
 	object,
 	openMethod,
-	operatorMethod,
 	orNull,
 	type Role,
 	text,
@@ -61,7 +61,7 @@ type Agent = Kernel["agent"];
 type Ledger = Kernel["ledger"];
 
 export const KERNEL_METHODS = {
-	"kernel.import": operatorMethod<Imported>()({
+	"kernel.import": adminMethod<Imported>()({
 		about: "Takes over the agents, ledgers and queue of a kernel.db (schema 2 or 3), all or nothing; the file stays as it is.",
 		params: {
 			file: text("the file on the daemon's machine, as a whole path", 4096),

@@ -2,7 +2,7 @@
 
 import type { LaneConfig } from "../../core/config.ts";
 import type { Doc } from "../documents.ts";
-import { maybe, operatorMethod, orNull, viewerMethod, whole, word, words } from "../fields.ts";
+import { adminMethod, maybe, orNull, viewerMethod, whole, word, words } from "../fields.ts";
 
 /** `lending`: running jobs that wait for other jobs and lend their slots. `timezone`: of its active hours. */
 export type LaneDocument = { name: string; queued: number; running: number; lending: number; timezone: string } & LaneConfig;
@@ -13,7 +13,7 @@ export const LANE_METHODS = {
 		params: {},
 		result: "{lanes: [{name, queued, running, lending, max, priority, accounts, retry, active_hours, timezone}]}",
 	}),
-	"lane.set": operatorMethod<Doc<{ lane: LaneDocument }>>()({
+	"lane.set": adminMethod<Doc<{ lane: LaneDocument }>>()({
 		about: "Changes a lane, or makes one; in force at once, and kept in the configuration file.",
 		params: {
 			name: word("the lane"),
@@ -24,7 +24,7 @@ export const LANE_METHODS = {
 		},
 		result: "{lane}",
 	}),
-	"lane.remove": operatorMethod<Doc<{ removed: string }>>()({
+	"lane.remove": adminMethod<Doc<{ removed: string }>>()({
 		about: "Takes a lane out of the configuration file; refused while a job of it is open.",
 		params: { name: word("the lane") },
 		result: "{removed}",

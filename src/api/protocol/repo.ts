@@ -2,7 +2,7 @@
 
 import type { RepoDocument } from "../context.ts";
 import type { Doc } from "../documents.ts";
-import { choice, flag, maybe, operatorMethod, orNull, text, viewerMethod, whole, word } from "../fields.ts";
+import { adminMethod, choice, flag, maybe, orNull, text, viewerMethod, whole, word } from "../fields.ts";
 
 const name = word("the repo");
 
@@ -18,7 +18,7 @@ export const REPO_METHODS = {
 		params: { name },
 		result: "{repo}",
 	}),
-	"repo.add": operatorMethod<Doc<{ repo: RepoDocument }>>()({
+	"repo.add": adminMethod<Doc<{ repo: RepoDocument }>>()({
 		about: "Registers a git repository, by its folder or by a URL, or changes one: kept in the configuration file, in force at once.",
 		params: {
 			path: maybe(text("its folder: absolute", 4096)),
@@ -31,7 +31,7 @@ export const REPO_METHODS = {
 		},
 		result: "{repo}",
 	}),
-	"repo.trust": operatorMethod<Doc<{ repo: RepoDocument }>>()({
+	"repo.trust": adminMethod<Doc<{ repo: RepoDocument }>>()({
 		about: "From now on the repo's own sluice.yml and recipes count, as they stand; any change of them has to be trusted again.",
 		params: {
 			name,
@@ -40,7 +40,7 @@ export const REPO_METHODS = {
 		},
 		result: "{repo}",
 	}),
-	"repo.remove": operatorMethod<Doc<{ removed: string }>>()({
+	"repo.remove": adminMethod<Doc<{ removed: string }>>()({
 		about: "Takes a repo out of the configuration. Its folder, branches and worktrees stay.",
 		params: { name },
 		result: "{removed}",

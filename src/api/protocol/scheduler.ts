@@ -2,10 +2,26 @@
 
 import type { GcReport, PlanReport, StatusReport } from "../../contracts/scheduler.ts";
 import type { PruneReport } from "../../contracts/workspace.ts";
+import type { SharedEndpoint } from "../context.ts";
 import type { ForecastDocument } from "../documents/forecast.ts";
 import type { StatusDocument } from "../documents/status.ts";
 import type { Doc, Timestamp } from "../documents.ts";
-import { duration, flag, label, maybe, object, operatorMethod, text, time, viewerMethod, whole, word } from "../fields.ts";
+import {
+	adminMethod,
+	choice,
+	duration,
+	flag,
+	label,
+	maybe,
+	object,
+	operatorMethod,
+	text,
+	time,
+	viewerMethod,
+	whole,
+	word,
+	words,
+} from "../fields.ts";
 
 export type VersionDocument = Doc<{
 	version: string;
@@ -21,6 +37,10 @@ export type VersionDocument = Doc<{
 	ready: boolean;
 	by: string;
 	role: string;
+	/** The name of the person who asks; null for a caller that is no person. */
+	person: string | null;
+	/** How the daemon is reached from other machines; null while it listens on 127.0.0.1 alone. */
+	shared: SharedEndpoint | null;
 }>;
 
 const scope = {
@@ -40,6 +60,7 @@ export const SCHEDULER_METHODS = {
 	"scheduler.run": viewerMethod<Doc<PlanReport>>()({
 		about:
 			"One cycle by hand, which does not wait for the next one, and the jobs that it started; or with `dry_run` its plan. Without `dry_run` an operator's business.",
+		acts: "operator",
 		params: { dry_run: maybe(flag("only say what would start")) },
 		result: "{dispatch, skipped, reason, detail?}: `reason` is capacity, batch, ready, paused or none; `detail` says more in words",
 	}),
@@ -76,23 +97,37 @@ export const SCHEDULER_METHODS = {
 		params: { item: maybe(word("`source:id` of the item, or its id alone")) },
 		result: "{cleared}",
 	}),
-	"scheduler.gc": operatorMethod<Doc<GcReport>>()({
+	"scheduler.gc": adminMethod<Doc<GcReport>>()({
 		about:
 			"Forgets jobs that ended long ago, that no active job refers to and whose merge is not open; `unmerged` of those kept wait for their merge.",
 		params: { days: maybe(whole("ended before so many days (7)", 0, 100_000)) },
 		result: "{deleted, kept, unmerged?}",
 	}),
-	"scheduler.down": operatorMethod<Doc<{ stopping: boolean; running: number }>>()({
+	"scheduler.down": adminMethod<Doc<{ stopping: boolean; running: number }>>()({
 		about: "Stops the daemon: no new starts, a grace, then runs are left to their shims or stopped.",
 		params: { stop_runs: maybe(flag("stop them")), grace_ms: maybe(duration("how long to wait for runs to end by themselves")) },
 		result: "{stopping, running}",
 	}),
+	"scheduler.serve": adminMethod<Doc<{ shared: SharedEndpoint | null }>>()({
+		about:
+			"Shares the daemon on the network, by the settings `listen.…`, which it writes; with `off` ends that; without parameters says how it is shared. It counts at once, and after a restart.",
+		params: {
+			listen: maybe(word("address and port: `0.0.0.0:7443` is all addresses of this machine")),
+			certificate: maybe(text("a file on the daemon's machine, with its whole path; without one the daemon makes its own", 4096, "one")),
+			key: maybe(text("the file with its private key", 4096, "one")),
+			names: maybe(words("names by which people reach it, the first for links")),
+			tls: maybe(choice("off: plain HTTP, on a loopback address alone (on)", ["on", "off"])),
+			off: maybe(flag("share it no longer")),
+		},
+		result: "{shared: {url, address, fingerprint, pin, own_certificate, problem}}",
+	}),
 	"scheduler.version": viewerMethod<VersionDocument>()({
 		about: "Who answers, since when, and as whom it sees you.",
 		params: {},
-		result: "{version, pid, protocol, home, started_at, port, http_problem, ready, by, role}",
+		result:
+			"{version, pid, protocol, home, started_at, port, http_problem, ready, by, role, person, shared: {url, address, fingerprint, pin, own_certificate, problem}}",
 	}),
-	"scheduler.prune": operatorMethod<Doc<PruneReport>>()({
+	"scheduler.prune": adminMethod<Doc<PruneReport>>()({
 		about:
 			"Removes worktrees of ended jobs. What is not committed is saved on a rescue ref first; what must stay is named with the reason.",
 		params: { dry_run: maybe(flag("only say what would be done")) },

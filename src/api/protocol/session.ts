@@ -1,7 +1,7 @@
 // The methods of a connection and of the dashboard page: who they are.
 
 import type { Doc } from "../documents.ts";
-import { choice, maybe, operatorMethod, text, viewerMethod } from "../fields.ts";
+import { adminMethod, choice, maybe, text, viewerMethod } from "../fields.ts";
 
 export const SESSION_METHODS = {
 	"session.auth": viewerMethod<Doc<{ role: string; by: string; job: number | null }>>()({
@@ -9,10 +9,10 @@ export const SESSION_METHODS = {
 		params: { token: text("a viewer's, an operator's or a run's token", 1000) },
 		result: "{role, by, job}",
 	}),
-	"session.code": operatorMethod<Doc<{ code: string; role: "operator" | "viewer"; expires_at: string; port: number | null }>>()({
+	"session.code": adminMethod<Doc<{ code: string; role: "admin" | "operator" | "viewer"; expires_at: string; port: number | null }>>()({
 		about:
 			"A code that signs the dashboard page in once, within ten minutes: `http://127.0.0.1:<port>/#code=<code>` is the link. The page exchanges it at `POST /sign-in`.",
-		params: { role: maybe(choice("what the page may do (operator)", ["operator", "viewer"])) },
+		params: { role: maybe(choice("what the page may do (admin)", ["admin", "operator", "viewer"])) },
 		result: "{code, role, expires_at, port}",
 	}),
 } as const;

@@ -5,8 +5,7 @@
 //                            refused instead: a caller that occupied all places would lock out the owner's browser
 //   valid token shown        never closed by this; all connections together use at most half of the files that the process may open
 
-import type { Server } from "node:http";
-import type { Socket } from "node:net";
+import type { Server, Socket } from "node:net";
 
 const MOST_UNKNOWN = 64;
 /** Divisors of the number of files that the process may open: an eighth for connections without a token, half for all connections. */
@@ -22,22 +21,26 @@ type ConnectionCap = {
 export function capConnections(server: Server, files: number | null): ConnectionCap {
 	const mostUnknown = files === null ? MOST_UNKNOWN : Math.max(1, Math.min(MOST_UNKNOWN, Math.floor(files / UNKNOWN_SHARE)));
 	const most = files === null ? Number.POSITIVE_INFINITY : Math.max(2, Math.floor(files / ALL_SHARE));
-	/** Oldest first. */
-	const unknown = new Set<Socket>();
+	/** Oldest first, by the address and port of the client: over TLS, the socket of a request is another object than the one that was accepted. */
+	const unknown = new Map<string, Socket>();
 	let all = 0;
 	server.on("connection", (socket: Socket) => {
 		all++;
-		unknown.add(socket);
+		const client = clientOf(socket);
+		unknown.set(client, socket);
 		socket.on("close", () => {
 			all--;
-			unknown.delete(socket);
+			if (unknown.get(client) === socket) unknown.delete(client);
 		});
-		if (unknown.size > mostUnknown || all > most) drop(unknown.values().next().value as Socket);
+		const [oldest] = unknown;
+		if (oldest && (unknown.size > mostUnknown || all > most)) drop(...oldest);
 	});
 	/** Frees the descriptor now; the event `close` comes later. */
-	function drop(socket: Socket): void {
-		unknown.delete(socket);
+	function drop(client: string, socket: Socket): void {
+		unknown.delete(client);
 		socket.destroy();
 	}
-	return { known: (socket) => void unknown.delete(socket) };
+	return { known: (socket) => void unknown.delete(clientOf(socket)) };
 }
+
+const clientOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

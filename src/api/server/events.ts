@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EventRow } from "../../contracts/scheduler.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Caller, Context } from "../context.ts";
+import type { RpcServer } from "../dispatch.ts";
 import { eventDocument } from "../documents.ts";
 import { type HttpReply, refusal } from "./reply.ts";
 
@@ -20,16 +21,26 @@ const DEFAULTS: StreamOptions = { heartbeatMs: 15_000, stallMs: 60_000, maxStrea
 type Exchange = { caller: Caller; request: IncomingMessage; response: ServerResponse; url: URL };
 
 /** Opens streams. `closed` is called when the response is. A reply means that there will be no stream. */
-export function eventStreams(context: Context, given: Partial<StreamOptions> = {}) {
+export function eventStreams({ context, people }: Pick<RpcServer, "context" | "people">, given: Partial<StreamOptions> = {}) {
 	const options = { ...DEFAULTS, ...given };
 	/** How many each caller has open. */
 	const open = new Map<string, number>();
-	return async ({ caller, request, response, url }: Exchange, closed?: () => void): Promise<HttpReply | undefined> => {
+	/** Streams of people. A person who was changed is cut off: a page that may still read comes back, and asks what it may do. */
+	const ofPeople = new Set<{ name: string; response: ServerResponse }>();
+	const unfollow = people.onChange((name) => {
+		for (const one of ofPeople) if (one.name === name) one.response.destroy();
+	});
+	const openStream = async ({ caller, request, response, url }: Exchange, closed?: () => void): Promise<HttpReply | undefined> => {
 		if (closed) response.once("close", closed);
 		const name = `${caller.role} ${caller.by}`;
 		const count = (open.get(name) ?? 0) + 1;
 		if (count > options.maxStreams) return refusal(429, "limit", "this caller has too many event streams open", { "Retry-After": "1" });
 		open.set(name, count);
+		if (caller.person) {
+			const own = { name: caller.person.name, response };
+			ofPeople.add(own);
+			response.once("close", () => ofPeople.delete(own));
+		}
 		response.once("close", () => {
 			const left = (open.get(name) ?? 1) - 1;
 			if (left === 0) open.delete(name);
@@ -37,6 +48,7 @@ export function eventStreams(context: Context, given: Partial<StreamOptions> = {
 		});
 		return streamEvents(context, request, response, url, options);
 	};
+	return { openStream, close: unfollow };
 }
 
 async function streamEvents(

@@ -1,12 +1,15 @@
-// The HTTP server on the loopback interface: POST /rpc, POST /sign-in, GET /events, /metrics, /health, and the dashboard at /.
+// The HTTP server, on the loopback interface or shared on the network with TLS: POST /rpc, /sign-in, /sign-out, GET /events, /metrics, /health, and the
+// dashboard at /.
 //
 //   Host or Origin that is not ours          403   (another site's page, or a DNS name that points to us)
 //   no token, a wrong one                    401
 //   a wrong one after many others            429   (a right one is always accepted)
 //   anything else                            404, 405, 413
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { openFilesLimit } from "../../host/open-files.ts";
 import { answerText, type RpcServer } from "../dispatch.ts";
 import { LIMITS } from "../protocol.ts";
@@ -14,14 +17,20 @@ import { capConnections } from "./connection-cap.ts";
 import { eventStreams, type StreamOptions } from "./events.ts";
 import { createCallers, type Identified } from "./http-callers.ts";
 import type { Metrics } from "./metrics.ts";
+import type { ProxyRule } from "./proxy.ts";
 import { type HttpReply, json, notAllowed, refusal } from "./reply.ts";
 import { webFiles } from "./web.ts";
 
 export type HttpOptions = {
 	/** 0 = any free port. */
 	port: number;
-	/** Host names under which we may be called, besides the loopback ones: `box.example:7420`. */
-	hosts?: readonly string[];
+	/** The address to listen on; the loopback interface unless given. */
+	address?: string;
+	/** Certificate and key, in PEM form; without them the server speaks plain HTTP. */
+	tls?: { cert: string; key: string };
+	/** Names and addresses under which we may be called, besides the loopback ones: `box.example` is also taken with our port. */
+	names?: () => readonly string[];
+	proxy?: () => ProxyRule | null;
 	metrics: Metrics;
 	stream?: Partial<StreamOptions>;
 	/** The folder of the dashboard's bundle; without it there is no dashboard. */
@@ -35,14 +44,20 @@ type Exchange = Identified & { request: IncomingMessage; response: ServerRespons
 /** A client sends its headers at once: a connection that does not is closed after a few seconds. */
 const TIMES = { maxHeaderSize: 16_384, headersTimeout: 5000, requestTimeout: 60_000, connectionsCheckingInterval: 1000 };
 
+const LOOPBACK = "127.0.0.1";
+const LEAST_TLS = "TLSv1.2";
+
 const HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
 
-export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{ port: number; close(): Promise<void> }> {
+/** `renew`: another certificate, for connections from now on. */
+export type HttpServing = { port: number; renew(tls: { cert: string; key: string }): void; close(): Promise<void> };
+
+export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<HttpServing> {
 	const { context } = rpc;
 	const page = options.web === undefined ? () => undefined : webFiles(options.web);
-	const callers = createCallers(rpc);
-	const openStream = eventStreams(context, options.stream);
-	const server = createServer(TIMES, (request, response) => {
+	const callers = createCallers(rpc, options.proxy);
+	const streams = eventStreams(rpc, options.stream);
+	const server = await createHttpServer(options.tls, (request, response) => {
 		response.on("error", () => {});
 		void handle(request, response).catch((error: unknown) => {
 			context.log.error("an HTTP request failed", { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -51,16 +66,12 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{
 		});
 	});
 	const cap = capConnections(server, options.files === undefined ? openFilesLimit() : options.files);
-	server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-		// Destroyed at once, because a client that keeps its side open would keep the descriptor.
-		if (!socket.writable || error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
-		else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", () => socket.destroy());
-	});
-	const port = await listen(server, options.port);
-	const hosts = new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, ...(options.hosts ?? [])]);
+	server.on("clientError", refuseBroken);
+	const port = await listen(server, options.port, options.address ?? LOOPBACK);
+	const isOurs = hostCheck(port, options.names);
 
 	async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const before = refuse(request, hosts);
+		const before = refuse(request, isOurs);
 		if (before) return send(response, before);
 		let url: URL;
 		try {
@@ -72,7 +83,7 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{
 			return send(response, request.method === "GET" ? json(200, { ok: true, version: context.version }) : notAllowed("GET"));
 		const file = page(url.pathname);
 		if (file) return send(response, request.method === "GET" || request.method === "HEAD" ? file : notAllowed("GET"));
-		if (url.pathname === "/sign-in") return send(response, request.method === "POST" ? callers.signIn(request) : notAllowed("POST"));
+		if (url.pathname === "/sign-in") return send(response, request.method === "POST" ? await callers.signIn(request) : notAllowed("POST"));
 		const found = callers.identify(request);
 		if ("status" in found) return send(response, found);
 		cap.known(request.socket);
@@ -85,8 +96,10 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{
 		switch (at.url.pathname) {
 			case "/rpc":
 				return method === "POST" ? answerRpc(at) : notAllowed("POST");
+			case "/sign-out":
+				return method === "POST" ? callers.signOut(at) : notAllowed("POST");
 			case "/events":
-				return method === "GET" ? openStream(at, at.page && rpc.pages.hold(at.page)) : notAllowed("GET");
+				return method === "GET" ? streams.openStream(at, at.page && rpc.pages.hold(at.page)) : notAllowed("GET");
 			case "/metrics":
 				if (method !== "GET") return notAllowed("GET");
 				return { status: 200, headers: { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" }, body: await options.metrics.text() };
@@ -104,28 +117,53 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{
 
 	return {
 		port,
+		renew({ cert, key }) {
+			if ("setSecureContext" in server) server.setSecureContext({ cert, key, minVersion: LEAST_TLS });
+		},
 		close: () =>
 			new Promise((resolve) => {
 				callers.close();
+				streams.close();
 				server.close(() => resolve());
 				server.closeAllConnections();
 			}),
 	};
 }
 
+/** Destroyed at once, because a client that keeps its side open would keep the descriptor. */
+function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+	if (!socket.writable || error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
+	else socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", () => socket.destroy());
+}
+
 /** Checked first: the Host that was called, and the Origin of the page. */
-function refuse({ headers }: IncomingMessage, hosts: ReadonlySet<string>): HttpReply | undefined {
-	if (!hosts.has((headers.host ?? "").toLowerCase())) return refusal(403, "forbidden", "this daemon has another name");
+function refuse({ headers }: IncomingMessage, isOurs: (host: string) => boolean): HttpReply | undefined {
+	const host = (headers.host ?? "").toLowerCase();
+	if (!isOurs(host))
+		return refusal(403, "forbidden", "this daemon has another name: an admin can add this one to the setting listen.names");
 	const { origin } = headers;
 	if (origin === undefined) return undefined;
 	const ours = /^https?:\/\/(.+)$/.exec(origin.toLowerCase())?.[1];
-	return ours !== undefined && hosts.has(ours) ? undefined : refusal(403, "forbidden", "requests from other origins are not taken");
+	return ours !== undefined && isOurs(ours) ? undefined : refusal(403, "forbidden", "requests from other origins are not taken");
 }
 
-async function listen(server: Server, port: number): Promise<number> {
+/** Our own names. A name that another site has pointed at this machine (DNS rebinding) is none of them. */
+function hostCheck(port: number, names: HttpOptions["names"] = () => []): (host: string) => boolean {
+	const loopback = new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]);
+	return (host) => loopback.has(host) || names().some((name) => host === name || host === `${name}:${port}`);
+}
+
+/** The code for TLS is loaded only where the daemon is shared. */
+async function createHttpServer(tls: HttpOptions["tls"], handler: RequestListener): Promise<Server | TlsServer> {
+	if (!tls) return createServer(TIMES, handler);
+	const https = await import("node:https");
+	return https.createServer({ ...TIMES, ...tls, minVersion: LEAST_TLS, handshakeTimeout: TIMES.headersTimeout }, handler);
+}
+
+async function listen(server: Server | TlsServer, port: number, address: string): Promise<number> {
 	await new Promise<void>((resolve, reject) => {
 		server.once("error", reject);
-		server.listen(port, "127.0.0.1", () => {
+		server.listen(port, address, () => {
 			server.off("error", reject);
 			server.on("error", () => {});
 			resolve();

@@ -1,7 +1,7 @@
 // Sign-ins of the dashboard page. Codes and page tokens exist only in this daemon's memory: after a restart none of them is valid, so a program
 // that listens on the port while the daemon is down learns nothing useful.
 //
-//   code         `session.code` makes it for an operator; part of the link of `sluice open`; signs in once, within CODE_LASTS_MS
+//   code         `session.code` makes it for an admin; part of the link of `sluice open`; signs in once, within CODE_LASTS_MS
 //   page token   `POST /sign-in` returns it for a code: `page.<term>.<secret>`; ends with the daemon, or after PAGE_IDLE_MS without a request or an open stream
 
 import { createHash } from "node:crypto";
@@ -19,7 +19,7 @@ const MOST_PAGES = 500;
 const CODE_BYTES = 16;
 const TOKEN_BYTES = 32;
 
-export type PageRole = "operator" | "viewer";
+export type PageRole = "admin" | "operator" | "viewer";
 export type Page = { readonly role: PageRole; usedAt: number; streams: number };
 
 /** Secrets are stored and looked up as digests, so that the time of a look-up reveals nothing about them. */

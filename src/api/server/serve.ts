@@ -1,11 +1,12 @@
-// Starts a daemon's servers: the socket, and HTTP if a port is given.
+// Starts a daemon's servers: the socket, HTTP on the loopback interface if a port is given, and on request one more that is shared on the network.
 
 import { SluiceError } from "../../core/errors.ts";
 import type { Context, Tokens } from "../context.ts";
 import type { RpcServer } from "../dispatch.ts";
-import { type HttpOptions, serveHttp } from "./http.ts";
+import { type HttpOptions, type HttpServing, serveHttp } from "./http.ts";
 import { Metrics } from "./metrics.ts";
 import { type PageRole, PageSignIns } from "./page-sign-ins.ts";
+import { PeopleBook } from "./people-book.ts";
 import { serveSocket } from "./socket.ts";
 
 export type ServeOptions = {
@@ -17,7 +18,9 @@ export type ServeOptions = {
 	/** If the port is taken: `next` tries the next ports, `refuse` rejects with a `conflict`. */
 	taken?: "next" | "refuse";
 	tokens: Tokens;
-} & Omit<HttpOptions, "port" | "metrics">;
+} & Omit<HttpOptions, "port" | "metrics" | "address" | "tls">;
+
+type ShareOptions = Pick<HttpOptions, "port" | "tls" | "names"> & { address: string };
 
 export type Serving = {
 	/** Null without HTTP. `problem`: why there is none, or why it is another port than requested. */
@@ -25,6 +28,8 @@ export type Serving = {
 	problem: string | null;
 	/** As RPC method `session.code`. */
 	signInCode(role: PageRole): string;
+	/** Opens one more HTTP server. Rejects if it cannot listen there. */
+	share(options: ShareOptions): Promise<HttpServing>;
 	/** Accepts no new calls; answers that are already written are still sent. */
 	close(): Promise<void>;
 };
@@ -39,18 +44,21 @@ type Http = { port: number | null; problem: string | null; close(): Promise<void
  * started as soon as the socket answers.
  */
 export async function serve({ context, socketPath, port, taken = "next", tokens, ...more }: ServeOptions): Promise<Serving> {
-	const rpc: RpcServer = { context, tokens, pages: new PageSignIns(context.clock) };
+	const people = new PeopleBook(context);
+	const rpc: RpcServer = { context, tokens, pages: new PageSignIns(context.clock), people };
 	const metrics = new Metrics(context.scheduler, context.startedAt, context.version);
 	const http = await openHttp(rpc, port, taken, { metrics, ...more });
 	try {
-		await metrics.open();
+		await Promise.all([metrics.open(), people.open()]);
 		const socket = await serveSocket(rpc, socketPath);
 		return {
 			port: http.port,
 			problem: http.problem,
 			signInCode: (role) => rpc.pages.makeCode(role),
+			share: (options) => serveHttp(rpc, { metrics, ...more, ...options }),
 			close: async () => {
 				metrics.close();
+				people.close();
 				await Promise.all([socket.close(), http.close()]);
 			},
 		};

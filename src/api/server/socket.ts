@@ -60,7 +60,7 @@ function clearWay(path: string): void {
 }
 
 function attend(rpc: RpcServer, socket: Socket): void {
-	const session: RpcSession = { caller: { role: "operator", by: rpc.context.user, channel: "socket" } };
+	const session: RpcSession = { caller: { role: "admin", by: rpc.context.user, channel: "socket" } };
 	let pieces: Buffer[] = [];
 	let length = 0;
 	let underWay = 0;

@@ -40,6 +40,12 @@ export class WrongTokens {
 		return window.count <= MAX_WRONG ? 0 : window.since + WINDOW_MS - now;
 	}
 
+	/** Whether the next request of this source would be over the limit. */
+	isFull(address: string): boolean {
+		const known = this.sources.get(sourceOf(address));
+		return known !== undefined && this.parts.clock.monotonic() - known.since < WINDOW_MS && known.count >= MAX_WRONG;
+	}
+
 	/** Writes to the log what it does not have yet. */
 	close(): void {
 		this.cancel?.();

@@ -79,6 +79,35 @@ export const SCHEDULER = named({
 		],
 		load: () => import("../commands/scheduler/up.ts"),
 	},
+	serve: {
+		help: "Share the daemon on the network, with TLS; or show how it is shared.",
+		more: [
+			"The daemon makes a certificate of its own, unless one is given by --cert and --key. It stays shared after a restart, until --off.",
+			"Callers need a sign-in link of `sluice people`, or a token of the home. Without TLS only a loopback address is taken, for a proxy on this machine.",
+		],
+		options: [
+			text("listen", "ADDRESS", "Address and port: 0.0.0.0:7443 is all addresses of this machine."),
+			text("cert", "FILE", "A certificate with its chain, in PEM form.", { completes: "file" }),
+			text("key", "FILE", "Its private key.", { completes: "file" }),
+			list("name", "HOST", "A name by which people reach it, the first for links: sluice.example.org."),
+			flag("no-tls", "Plain HTTP; only on a loopback address, behind a proxy that has TLS."),
+			flag("off", "Share it no longer."),
+		],
+		excludes: [
+			["off", "listen"],
+			["no-tls", "cert"],
+		],
+		requires: [
+			["cert", "key"],
+			["key", "cert"],
+		],
+		examples: [
+			["sluice serve --listen 0.0.0.0:7443", "for everyone in the office"],
+			["sluice serve --listen 0.0.0.0:7443 --cert box.crt --key box.key --name box.example.org", "with a certificate that browsers know"],
+			["sluice serve", "how is it shared?"],
+		],
+		load: () => import("../commands/scheduler/serve.ts"),
+	},
 	down: {
 		help: "Stop the daemon. What runs goes on, and is found again by the next one.",
 		options: [flag("stop-runs", "Stop what runs, too; it is run again later, and no retry is burned.")],

@@ -10,6 +10,13 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 	stall_timeout_ms: ["stall-timeout"],
 	priority_value: ["priority"],
 };
+/** Settings that a command sets by options of other names. */
+const SETTING_OPTIONS: Readonly<Record<string, string>> = {
+	"listen.address": "listen",
+	"listen.certificate": "cert",
+	"listen.key": "key",
+	"listen.names": "name",
+};
 /** Fields that are arguments of the command line. */
 const ARGUMENT_WORDS: Readonly<Record<string, string>> = { id: "ID", ids: "ID", command: "the command", prompt: "the prompt" };
 
@@ -19,6 +26,8 @@ export function inTypedWords(message: string, field: string | undefined, command
 	// A refusal names the method; print the command instead.
 	const refused = message.replace(/^[a-z_]+(?:\.[a-z_]+)+ (?=is not allowed)/, `sluice ${command.name} `);
 	if (field === undefined || !message.startsWith(`${field}: `)) return refused;
+	const setting = SETTING_OPTIONS[field.replace(/\[\d+\]$/, "")];
+	if (setting !== undefined && command.options?.some(({ name }) => name === setting)) return `--${setting}${message.slice(field.length)}`;
 	const [, name = "", path = ""] = /^(?:jobs\[\d+\]\.)?(\w+)(?:\[\d+\])?(?:\.(.*))?$/.exec(field) ?? [];
 	const wanted = [...(OPTIONS[name] ?? []), name.replaceAll("_", "-"), name.replaceAll("_", "-").replace(/s$/, "")];
 	const options = command.options ?? [];

@@ -56,7 +56,6 @@ export const SYNONYMS: Readonly<Record<string, Advice>> = {
 	rm: ["sluice cancel ID", "ends one job; sluice gc deletes ended ones"],
 	schedule: ["sluice add --at TIME -- COMMAND", "again and again: sluice cron add"],
 	send: ["sluice answer ID TEXT", "answers what an agent asks; a run has no other input"],
-	serve: ["sluice up"],
 	server: ["sluice up"],
 	set: ["sluice config set KEY VALUE"],
 	shutdown: ["sluice down", "stops the daemon; what runs goes on"],

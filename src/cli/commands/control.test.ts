@@ -207,7 +207,7 @@ describe("controlling", () => {
 		});
 		expect(await line.run("open")).toEqual({
 			code: 0,
-			out: "http://127.0.0.1:7420/#code=for-operator\n",
+			out: "http://127.0.0.1:7420/#code=for-admin\n",
 			err: "this link signs in one page, without a password, within 10 minutes: keep it to yourself\n",
 		});
 		expect(JSON.parse((await line.run("open --viewer --json")).out)).toEqual({

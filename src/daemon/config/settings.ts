@@ -18,6 +18,7 @@ import { isDatabase } from "../../core/text/store-address.ts";
 import { CATCH_UPS } from "../../core/time/slots.ts";
 import { readSchedule } from "../../host/schedule.ts";
 import { ACCOUNT, AGENT } from "./agents.ts";
+import { LISTEN } from "./listen.ts";
 
 /** The default of `on`; the other kinds must be named, since they come with every job. */
 const NOTIFY_USUAL = ["batch_done", "job_failed", "needs_human", "limit", "budget"] as const;
@@ -171,6 +172,7 @@ export const HOST = {
 	port: setting(7420, orNone(whole(0, 65_535))).about(
 		"HTTP on 127.0.0.1. `0` = any free port, `null` = none. Takes effect at the next start. If the port is taken, the daemon uses the next free one, and `up`, `status`, `doctor` and `open` print it; `up --port N` with a taken port is refused.",
 	),
+	listen: LISTEN,
 	env: setting([...ALLOWED], patterns).about(
 		"Variables that `add` captures from the caller, and that runs get from the daemon's own environment; `*` stands for any characters. Captured values are kept in the store, so do not list keys; [pass them by reference](../agents.md#api-keys).",
 	),

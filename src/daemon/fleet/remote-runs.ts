@@ -36,8 +36,10 @@ const HOLD_MS = 10_000;
 const SILENT_MS = 10_000;
 const LOOK_MS = 150;
 
+export type RunQuestion = Exclude<OutputRequest, { what: "audit" }>;
+
 /** Answers a question of another host about a run of this host. */
-export async function answerRequest(parts: AnswerParts, question: OutputRequest): Promise<unknown> {
+export async function answerRequest(parts: AnswerParts, question: RunQuestion): Promise<unknown> {
 	const { supervisor, work, clock, host } = parts;
 	if (question.what === "diff") return work.diff(question.job, question.attempt);
 	if (question.what === "place") return { worktree: await work.place(question.job) };

@@ -30,6 +30,10 @@ const FILES = [
 	"host.json",
 	"written.json",
 	"lease",
+	"tls.key",
+	"tls.crt",
+	"audit.jsonl",
+	"audit-workers.jsonl",
 ] as const;
 const FOLDERS = ["runs", "worktrees", "repos", "recipes"] as const;
 

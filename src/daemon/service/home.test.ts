@@ -18,11 +18,11 @@ test("is made for its owner alone, with tokens and a tag that stay", () => {
 	const path = join(makeFolder(), "deep", "home");
 	const home = prepareHome(path);
 	expect([mode(path), mode(join(path, "token")), mode(join(path, "viewer-token")), mode(home.runs)]).toEqual(["700", "600", "600", "700"]);
-	expect(Buffer.from(home.tokens.operator, "base64url")).toHaveLength(32);
-	expect(home.tokens.viewer).not.toBe(home.tokens.operator);
+	expect(Buffer.from(home.tokens.admin, "base64url")).toHaveLength(32);
+	expect(home.tokens.viewer).not.toBe(home.tokens.admin);
 	expect(home.tag).toMatch(/^[a-z0-9]{6}$/);
 	expect(prepareHome(path)).toEqual(home);
-	expect(readFileSync(join(path, "token"), "utf8").trim()).toBe(home.tokens.operator);
+	expect(readFileSync(join(path, "token"), "utf8").trim()).toBe(home.tokens.admin);
 });
 
 test("that is open to other users is closed, with a message", () => {
@@ -32,7 +32,7 @@ test("that is open to other users is closed, with a message", () => {
 	writeFileSync(join(path, "token"), "mine\n");
 	chmodSync(join(path, "token"), 0o644);
 	const home = prepareHome(path);
-	expect([mode(path), mode(join(path, "token")), home.tokens.operator]).toEqual(["700", "600", "mine"]);
+	expect([mode(path), mode(join(path, "token")), home.tokens.admin]).toEqual(["700", "600", "mine"]);
 	expect(home.repaired).toHaveLength(2);
 	expect(home.repaired[0]).toContain("was open to others (755)");
 	expect(prepareHome(path).repaired).toEqual([]);
@@ -41,7 +41,7 @@ test("that is open to other users is closed, with a message", () => {
 test("an empty token is no token", () => {
 	const path = makeFolder();
 	writeFileSync(join(path, "token"), "");
-	expect(prepareHome(path).tokens.operator).toHaveLength(43);
+	expect(prepareHome(path).tokens.admin).toHaveLength(43);
 });
 
 test("on a network file system is refused", () => {

@@ -74,8 +74,8 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 			zone: keep("zone", () => (isNew ? "local" : "UTC")) === "local" ? ("local" as const) : ("UTC" as const),
 			/** Distinguishes this home's runs and branches from those of other homes; never changes. */
 			tag: keep("tag", tag),
-			/** HTTP tokens: `operator` may call everything, `viewer` may only read. */
-			tokens: { operator: keep("token", () => secret(32)), viewer: keep("viewer-token", () => secret(32)) },
+			/** HTTP tokens: `admin` may call everything, `viewer` may only read. */
+			tokens: { admin: keep("token", () => secret(32)), viewer: keep("viewer-token", () => secret(32)) },
 			/** What was repaired, or could not be. */
 			repaired,
 		};

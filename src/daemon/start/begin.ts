@@ -1,11 +1,13 @@
 // Last step of a start: heartbeats, runs of an earlier daemon are found again, claims begin; then merges, watches, triggers (cron slots, file watches) and
 // daemon.json.
 
+import type { OutputRequest } from "../../contracts/output.ts";
 import { localHost } from "../../host/local.ts";
 import { watchRepos } from "../../host/repo-watch.ts";
 import { workMark } from "../../workspaces/orphans.ts";
 import { coalesce } from "../coalesce.ts";
 import { keepRecord } from "../service/lock.ts";
+import { answerAudit } from "../sharing/audit-of-fleet.ts";
 import type { DoorStage, Stages } from "./doors.ts";
 import type { Undo } from "./undo.ts";
 
@@ -28,7 +30,9 @@ export async function begin(stages: Stages, doors: DoorStage, undo: Undo): Promi
 	await intake.start();
 	doors.ready();
 	if (others) {
-		undo.push(scheduler.outputs.answer(others.answer));
+		const answer = async (question: OutputRequest) =>
+			question.what === "audit" ? answerAudit(doors.audit, question) : others.answer(question);
+		undo.push(scheduler.outputs.answer(answer));
 		others.backfill().catch((error) => log.warn("earlier runs could not be kept for other hosts", { error }));
 	}
 	work.start();

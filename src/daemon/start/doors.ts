@@ -1,6 +1,7 @@
 // Sixth stage: socket and HTTP. Calls are answered from here on, while runs of an earlier daemon have not been found again yet.
 
 import type { Checkup, Context } from "../../api/context.ts";
+import type { AuditRecord } from "../../api/server/audit.ts";
 import { serve } from "../../api/server/serve.ts";
 import { localHost } from "../../host/local.ts";
 import { watchLoop } from "../../host/loop-watch.ts";
@@ -14,6 +15,9 @@ import { createRepos, repoChecks } from "../repos/repos.ts";
 import { checkUp, diskProblem } from "../service/doctor.ts";
 import { watchHome } from "../service/home-loss.ts";
 import { createWatchdog, type Watchdog } from "../service/watchdog.ts";
+import { type AuditFile, openAudit } from "../sharing/audit-file.ts";
+import { auditOfFleet } from "../sharing/audit-of-fleet.ts";
+import { createSharing } from "../sharing/listen.ts";
 import { createStopping } from "../stopping.ts";
 import { webFolder } from "../version.ts";
 import type { ConfigStage } from "./config.ts";
@@ -48,11 +52,15 @@ export async function openDoors(stages: Stages, undo: Undo) {
 	});
 	await triggers.arm(config.settings());
 	const endpoints: ReturnType<Context["endpoints"]> = { port: null, problem: null, ready: false };
+	const sharing = createSharing({ home: home.path, settings: config.settings().listen, clock, host: localHost, log });
+	const audit = openAudit({ home: home.path, hostName: stages.config.hostName, clock: stages.queue.clock, host: localHost, log });
+	undo.push(audit.close);
 	const watchdog = createWatchdog({ clock, host: localHost, log, scheduler });
 	const serving = await serve({
 		context: {
 			...contextOf(stages),
-			endpoints: () => ({ ...endpoints }),
+			endpoints: () => ({ ...endpoints, shared: sharing.endpoint() }),
+			audit: auditOf(stages, audit),
 			down: (how) => void stopping.stop(how).catch((error) => log.error("stopping failed", { error })),
 			doctor: () => checkAll(stages, watchdog, endpoints),
 		},
@@ -61,8 +69,13 @@ export async function openDoors(stages: Stages, undo: Undo) {
 		taken: options.port === undefined ? "next" : "refuse",
 		tokens: home.tokens,
 		web: webFolder(),
+		names: sharing.names,
+		proxy: sharing.proxy,
 	});
 	undo.push(serving.close);
+	undo.push(sharing.close);
+	await sharing.start(serving);
+	stages.work.listening.connect(sharing.follow);
 	endpoints.port = serving.port;
 	endpoints.problem = serving.problem;
 
@@ -80,7 +93,13 @@ export async function openDoors(stages: Stages, undo: Undo) {
 	const ready = () => {
 		endpoints.ready = true;
 	};
-	return { serving, stopping, ready };
+	return { serving, stopping, audit, ready };
+}
+
+/** Of this host; where hosts share a store, of all of them. */
+function auditOf({ config: { store, hostName }, queue: { scheduler } }: Stages, own: AuditFile): AuditRecord {
+	if (store.shared) return auditOfFleet({ own, name: hostName, outputs: scheduler.outputs, hosts: () => scheduler.hosts() });
+	return { note: own.note, read: async (filter) => ({ entries: own.read(filter), missing: [] }) };
 }
 
 /** What the methods act on: the parts of the earlier stages. */

@@ -20,7 +20,7 @@ export function openHome(options: DaemonOptions, undo: Undo) {
 	const log = openLog({
 		path: home.log,
 		clock,
-		masked: [home.tokens.operator, home.tokens.viewer],
+		masked: [home.tokens.admin, home.tokens.viewer],
 		secrets: () => SETTINGS.secrets,
 		...(options.echo ? { echo: options.echo } : {}),
 	});

@@ -1,13 +1,12 @@
 // Fifth stage: the supervisor, and what follows its runs: hooks, the inhibitor of sleep, and what other hosts may see of them. No run is started yet.
 
 import { existsSync } from "node:fs";
-import type { OutputRequest } from "../../contracts/output.ts";
 import { localDisk } from "../../host/disk.ts";
 import { systemTimezone } from "../../host/local.ts";
 import { secret } from "../../host/secret.ts";
 import { createSupervisor } from "../../supervisor/index.ts";
 import { createKeptRuns, fetchPriorRun } from "../fleet/kept-runs.ts";
-import { answerRequest, createRemoteRuns } from "../fleet/remote-runs.ts";
+import { answerRequest, createRemoteRuns, type RunQuestion } from "../fleet/remote-runs.ts";
 import { createVersions } from "../program-versions.ts";
 import { confirmStart } from "../repos/confirm.ts";
 import { remembered } from "../repos/environment.ts";
@@ -75,7 +74,7 @@ export function openSupervisor(base: HomeStage, stage: ConfigStage, queue: Queue
 	ended.connect(keeping.keepSoon);
 	const isThere = async (name: string) => (await scheduler.hosts()).some((one) => one.name === name && one.state !== "gone");
 	const elsewhere = createRemoteRuns({ outputs: scheduler.outputs, clock, name: hostName, isThere });
-	const answer = (question: OutputRequest) => answerRequest({ supervisor, work, clock, host }, question);
+	const answer = (question: RunQuestion) => answerRequest({ supervisor, work, clock, host }, question);
 	/** `others`: runs of hosts that share the store. `backfill` stores for them what an earlier daemon of this host could not store. */
 	return { supervisor, socket, others: { elsewhere, answer, backfill: keeping.backfill } };
 }

@@ -11,6 +11,7 @@ import { watchPaths } from "../../host/watch-paths.ts";
 import { createWork } from "../../workspaces/index.ts";
 import { waitForOrphans } from "../../workspaces/orphans.ts";
 import { chaosStep } from "../chaos.ts";
+import type { ListenSettings } from "../config/listen.ts";
 import { leaseFileOf } from "../fleet/lease.ts";
 import { openIntake } from "../intake.ts";
 import { writeMissingBases } from "../repos/base.ts";
@@ -23,6 +24,7 @@ import { createLink } from "./link.ts";
 import type { QueueStage } from "./queue.ts";
 import type { Undo } from "./undo.ts";
 
+type Listening = ReturnType<typeof createLink<[listen: ListenSettings], Promise<void>>>;
 export type WorkStage = Awaited<ReturnType<typeof openWork>>;
 
 export async function openWork(base: HomeStage, stage: ConfigStage, queue: QueueStage, undo: Undo) {
@@ -54,7 +56,9 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 		company: stage.store.shared ? "others" : "alone",
 	});
 	undo.push(() => triggers.stop());
-	followConfig(base, stage, queue, { intake, triggers });
+	/** Takes over how the daemon is shared: connected by the doors. */
+	const listening: Listening = createLink(async (_listen: ListenSettings) => {});
+	followConfig(base, stage, queue, { intake, triggers, listening });
 
 	const processes = await openProcesses({ home: home.path, ...(stage.store.shared ? { lease: leaseFileOf(home) } : {}) });
 	undo.push(() => processes.close());
@@ -88,7 +92,7 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 	queue.answerProbes(probe);
 	/** This machine, with the facts of items, repos and files. */
 	const host = { ...facts, probe };
-	return { host, intake, triggers, processes, work, placed, isLive, step };
+	return { host, intake, triggers, listening, processes, work, placed, isLive, step };
 }
 
 /** Passes changed settings to the parts that keep some of them. Rejects if one of them refuses: then the settings before stay in force. */
@@ -96,12 +100,13 @@ function followConfig(
 	{ log }: HomeStage,
 	{ file, git }: ConfigStage,
 	queue: QueueStage,
-	parts: { intake: ReturnType<typeof openIntake>; triggers: Triggers },
+	parts: { intake: ReturnType<typeof openIntake>; triggers: Triggers; listening: Listening },
 ): void {
 	queue.config.onChange(async (next, before) => {
 		await queue.settings.takeOver({ engine: () => next.config, settings: () => next.settings });
 		await parts.intake.follow(next.settings);
 		await parts.triggers.reload(next.settings);
+		await parts.listening.call(next.settings.listen);
 		void writeMissingBases({ config: { settings: () => next.settings, set: file.set }, git, log });
 		if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start", { port: next.settings.port });
 	});

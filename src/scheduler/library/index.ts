@@ -4,11 +4,13 @@ import type { Clock, Host } from "../../contracts/host.ts";
 import type { OpenOptions, Scheduler } from "../../contracts/scheduler.ts";
 import type { Store } from "../../contracts/store.ts";
 import * as check from "../../core/input/check.ts";
+import { copy } from "../../core/text/copy.ts";
 import { PIECE } from "../apply/apply.ts";
 import { apply } from "../apply/run.ts";
 import { kernelMethods } from "../kernel/methods.ts";
 import { type Core, engineCore } from "../operations/core.ts";
 import { Engine } from "../transaction/group-commit.ts";
+import { answer } from "../transaction/pending.ts";
 import type { HighestIds } from "../transaction/restored.ts";
 import { createFactProber } from "../waiting/fact-probes.ts";
 import { accountMethods, ledgerMethods } from "./accounts.ts";
@@ -123,6 +125,10 @@ function methodsOf({ settings, fleet, prober, questions, loop, stopPolling, ...o
 			return loop.tick();
 		},
 		outputs: { ...outputMethods(core), inquire: questions.inquire, answer: questions.answer },
+		people: {
+			read: () => core.look((tx) => answer(copy(tx.memory.meta("people") ?? {}))),
+			change: (change, act) => core.call("changePeople", change, act),
+		},
 		kernel: kernelMethods(core, config),
 		async close() {
 			if (closed) return;

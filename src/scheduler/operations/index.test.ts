@@ -150,3 +150,20 @@ test("the engine reports each value and each refusal before it commits", async (
 	expect([one.status, other.status]).toEqual(["fulfilled", "rejected"]);
 	expect(told).toEqual(['{"value":"x"}', expect.stringContaining('{"error":{"code":"fenced"'), "commit"]);
 });
+
+test("people: one record for all hosts; of two callers with one link at the same moment, one is signed in", async () => {
+	const { sluice } = await open();
+	await sluice.people.change({ do: "add", name: "anna", role: "operator", link: "digest" }, { by: "owner" });
+	const signIn = (session: string) => sluice.people.change({ do: "sign_in", link: "digest", session, from: "10.0.0.7" }, { by: "anna" });
+	expect(await Promise.all([signIn("one"), signIn("two")])).toMatchObject([{ name: "anna", role: "operator" }, { why: "used" }]);
+	expect((await sluice.people.read()).anna?.sessions.map(({ digest }) => digest)).toEqual(["one"]);
+	await expect(sluice.people.change({ do: "remove", name: "ana" })).rejects.toMatchObject({ code: "not_found" });
+	await sluice.people.change({ do: "remove", name: "anna" });
+	expect(await sluice.people.read()).toEqual({});
+	const changes: string[] = [];
+	for await (const event of sluice.events({ since: 0 })) {
+		if (event.kind === "people_changed") changes.push(`${event.by} ${event.data.change}`);
+		if (changes.length === 3) break;
+	}
+	expect(changes).toEqual(["owner add", "anna sign_in", "library remove"]);
+});

@@ -75,6 +75,7 @@ export const OPERATIONS = {
 	open: row(settings.open),
 	configure: plain(settings.configure),
 	identify: plain((tx, { id }: { id: string }) => settings.identify(tx, id)),
+	changePeople: plain(settings.changePeople),
 	gc: row((tx, { before, after }: { before: number; after: GcCursor }) => gcSome(tx, before, after)),
 
 	// ---- adding jobs ----------------------------------------------------------------------------------------------------------------

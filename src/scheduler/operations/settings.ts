@@ -1,9 +1,10 @@
-// Opening the store, and changes to settings. Settings are a process's own, or one record in the store for all processes that have it open.
+// Opening the store, and changes to settings and people, which are one record each. Settings are a process's own, or one record in the store for all processes that have it open.
 
 import type { ConfigInput } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import { type Config, DEFAULTS, readConfig } from "../../core/config.ts";
 import { isProbed } from "../../core/fact.ts";
+import { afterChange, type PeopleChange, type PeopleResult } from "../../core/trust/people.ts";
 import { storedRecords } from "../transaction/record-map.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { continueLater } from "../waiting/continuation.ts";
@@ -60,6 +61,15 @@ function write(tx: Tx, config: Config, more: Record<string, unknown>): void {
 export function knownConfig(stored: Config): Config {
 	const given = Object.entries(stored).filter(([key]) => Object.hasOwn(DEFAULTS, key));
 	return readConfig({ ...Object.fromEntries(given), lanes: { default: null, ...stored.lanes } }, DEFAULTS);
+}
+
+/** People who share the daemons of the store: core/trust/people.ts has the rules. */
+export function changePeople(tx: Tx, change: PeopleChange): PeopleResult {
+	const { people, result, changed } = afterChange(tx.memory.meta("people") ?? {}, change, tx.now, tx.by);
+	if (changed === null) return result;
+	tx.putMeta("people", people);
+	tx.event("people_changed", null, { person: changed, change: change.do });
+	return result;
 }
 
 /** The store's permanent id; the first caller sets it. */

@@ -5,6 +5,7 @@ import { ask, type Moved, type Op, type RecordKind } from "../../contracts/store
 import type { Bucket } from "../../core/bucket.ts";
 import type { StartedBy } from "../../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../../core/limits-view.ts";
+import type { People } from "../../core/trust/people.ts";
 import type { KernelAgentRecord } from "../kernel/input.ts";
 import type { Streak } from "../limits/breakers.ts";
 import type { CallSlots } from "../limits/call-slots.ts";
@@ -43,6 +44,7 @@ export type MetaMap = {
 	/** The latest time that an expiry of kernel entries was asked for with. */
 	late_clock: number;
 	moved: Moved;
+	people: People;
 	/** The host that leads a fleet. */
 	leader: { host: string };
 };

@@ -8,7 +8,9 @@ import type { Caller, Checkup, Context, LogPiece, Setting, TriggerInfo } from ".
 import { answerText, type RpcServer, type RpcSession } from "../../../src/api/dispatch.ts";
 import type { ErrorBody, MethodName, Params, Result, RpcResponse } from "../../../src/api/protocol.ts";
 import { SECRET_NAMES } from "../../../src/api/secrets.ts";
+import type { AuditEntry } from "../../../src/api/server/audit.ts";
 import { PageSignIns } from "../../../src/api/server/page-sign-ins.ts";
+import { PeopleBook } from "../../../src/api/server/people-book.ts";
 import { type ServeOptions, type Serving, serve } from "../../../src/api/server/serve.ts";
 import { SILENT } from "../../../src/contracts/log.ts";
 import type { PauseScope, Scheduler } from "../../../src/contracts/scheduler.ts";
@@ -26,7 +28,7 @@ import type { Supervisor } from "../../../src/supervisor/index.ts";
 import { makeFolder } from "../folder.ts";
 import { openStand, type Stand, type StandOptions } from "../stand.ts";
 
-export const TOKENS = { operator: "operator-token-of-this-test", viewer: "viewer-token-of-this-test" };
+export const TOKENS = { admin: "admin-token-of-this-test", viewer: "viewer-token-of-this-test" };
 
 /** What the pretended parts have been asked, and what they will answer. */
 export type Pretended = {
@@ -44,7 +46,9 @@ export type Pretended = {
 	agents: Record<string, { command: string[]; output?: "claude"; allow?: string[] }>;
 	live: ReturnType<Supervisor["live"]>;
 	outcomes: Map<string, Record<string, unknown>>;
-	doors: { port: number | null; problem: string | null; ready: boolean };
+	doors: ReturnType<Context["endpoints"]>;
+	/** The newest last. */
+	audit: AuditEntry[];
 };
 
 export class Desk {
@@ -54,16 +58,18 @@ export class Desk {
 		readonly pretended: Pretended,
 	) {}
 
-	readonly operator: Caller = { role: "operator", by: "ann", channel: "socket" };
+	readonly owner: Caller = { role: "admin", by: "ann", channel: "socket" };
 
 	readonly pages = new PageSignIns(systemClock);
+	people: PeopleBook | undefined;
 
 	get door(): RpcServer {
-		return { context: this.context, tokens: TOKENS, pages: this.pages };
+		this.people ??= new PeopleBook(this.context);
+		return { context: this.context, tokens: TOKENS, pages: this.pages, people: this.people };
 	}
 
 	/** The answer to a text, parsed; undefined when there is none. */
-	async say(text: string, caller: Caller = this.operator): Promise<RpcResponse | RpcResponse[] | undefined> {
+	async say(text: string, caller: Caller = this.owner): Promise<RpcResponse | RpcResponse[] | undefined> {
 		const session: RpcSession = { caller };
 		const answer = await answerText(this.door, session, text);
 		return answer === undefined ? undefined : JSON.parse(answer);
@@ -102,6 +108,7 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		live: [],
 		outcomes: new Map(),
 		doors: { port: 7420, problem: null, ready: true },
+		audit: [],
 	};
 	return new Desk(t, contextOf(t, pretended), pretended);
 }
@@ -210,6 +217,16 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 		pid: 4711,
 		startedAt: t.clock.now(),
 		endpoints: () => pretended.doors,
+		audit: {
+			note: (entry) => void pretended.audit.push({ at: t.clock.now(), host: "local", ...entry }),
+			read: async ({ limit, by, method }) => ({
+				entries: pretended.audit
+					.filter((one) => (by === undefined || one.by === by) && (method === undefined || one.method === method))
+					.slice(-limit)
+					.reverse(),
+				missing: [],
+			}),
+		},
 		log: { debug() {}, info() {}, warn() {}, error },
 		clock: systemClock,
 		host: localHost,

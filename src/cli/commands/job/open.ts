@@ -17,7 +17,7 @@ function commandOf(path: string, { argv, env }: { argv: string[]; env: Record<st
 const removal = (restore: readonly string[], path: string): string => [...restore.slice(0, 4), "remove", path].map(shellWord).join(" ");
 
 async function dashboard(call: Call, io: Io): Promise<undefined> {
-	const role = call.flag("viewer") ? "viewer" : "operator";
+	const role = call.flag("viewer") ? "viewer" : "admin";
 	const { port, http_problem = null } = await io.ask("scheduler.version");
 	if (port === null)
 		throw new CliFailure(

@@ -35,12 +35,12 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	if (!call.flag("detach"))
 		return daemon.serve({
 			...options,
-			ready: ({ port, httpProblem, signInCode }) => printAddress(io, port, httpProblem, () => signInCode("operator")),
+			ready: ({ port, httpProblem, signInCode }) => printAddress(io, port, httpProblem, () => signInCode("admin")),
 		});
 	await daemon.start(options);
 	const started = await io.ask("scheduler.version");
 	const port = typeof started.port === "number" ? started.port : null;
-	const code = !io.json && port !== null && isSeen(io) ? (await codeFor(io, "operator")).code : "";
+	const code = !io.json && port !== null && isSeen(io) ? (await codeFor(io, "admin")).code : "";
 	answer(io, { schema_version: 1, started: true, daemon: started }, () => {
 		io.print.say(`the daemon runs, pid ${started.pid}, home ${started.home}`);
 		printAddress(io, port, typeof started.http_problem === "string" ? started.http_problem : null, () => code);
