@@ -21,7 +21,7 @@ import { RECIPE } from "./catalogue/recipe.ts";
 import { REPO } from "./catalogue/repo.ts";
 import { RUN } from "./catalogue/run.ts";
 import { SCHEDULER } from "./catalogue/scheduler.ts";
-import { SHELL } from "./catalogue/shell.ts";
+import { SHELL } from "./catalogue/shell/completion.ts";
 import { SOURCE } from "./catalogue/source.ts";
 import { STORE } from "./catalogue/store.ts";
 import type { CommandSpec } from "./command.ts";
