@@ -79,6 +79,14 @@ export function addCounts(into: RollupCounts, more: RollupCounts): RollupCounts 
 	return into;
 }
 
+/** A copy that may be changed. */
+export function copyCounts(counts: RollupCounts | null): RollupCounts {
+	if (!counts) return {};
+	const copy = { ...counts };
+	for (const key of MAPS) if (copy[key]) copy[key] = { ...copy[key] };
+	return copy;
+}
+
 /** Bins double in width: 0 is no time at all, bin n ends below 2^n milliseconds. */
 export const binOf = (ms: number): number => (ms < 1 ? 0 : Math.floor(Math.log2(ms)) + 1);
 const MIDDLE = Math.SQRT1_2;

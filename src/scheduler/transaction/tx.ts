@@ -11,6 +11,8 @@ import type { LimitsView } from "../../core/limits-view.ts";
 import { READY } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { HeldBuckets } from "../rollups/held.ts";
+import type { RollupNote } from "../rollups/notes.ts";
 import { LockWaiters } from "../waiting/lock-waiters.ts";
 import { Window } from "../waiting/ready-queue.ts";
 import { Worklist } from "../waiting/worklist.ts";
@@ -26,6 +28,7 @@ export type TxOptions = {
 	by: string;
 	cancelling?: boolean;
 	wasDoubted?: (key: string, since: number) => boolean;
+	held?: HeldBuckets;
 };
 
 const NO_PACE: Pace = { last_cycle_at: -1e15, last_start_at: -1e15, starts: 0, last_dispatch_at: null };
@@ -65,6 +68,10 @@ export class Tx {
 	private readonly counters = { usage: new Set<string>(), depth: new Set<string>(), bucket: new Set<number>() };
 	private readonly records = new Records();
 	readonly lockWaiters = new LockWaiters();
+	/** What held the buckets of ready jobs until this transaction. */
+	readonly held: HeldBuckets;
+	/** Starts and ends that the rollups have to count. */
+	readonly rollupNotes: RollupNote[] = [];
 	private readonly ids: Ids;
 	private readonly pace: Pace;
 	private readonly counted = { ids: false, pace: false };
@@ -77,10 +84,16 @@ export class Tx {
 		this.chance = options.chance;
 		this.by = options.by;
 		this.cancelling = options.cancelling ?? false;
+		this.held = options.held ?? new HeldBuckets();
 		this.plainFacts = noFacts(options.now);
 		this.wasDoubted = options.wasDoubted ?? (() => false);
 		this.ids = { ...(memory.meta("ids") ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
 		this.pace = { ...(memory.meta("pace") ?? NO_PACE) };
+	}
+
+	/** The limits as a time earlier than this transaction would have seen them. */
+	worldAt(now: number): LimitsView {
+		return worldOf({ memory: this.memory, now, config: this.config, pace: this.pace, host: undefined });
 	}
 
 	world(host?: string): LimitsView {
@@ -309,7 +322,7 @@ export class Tx {
 	}
 
 	/** Writes a record without keeping it in memory because it is large; every reader reads it from the store. */
-	putAside<K extends "output" | "reply">(kind: K, key: string, value: RecordMap[K] | null): void {
+	putAside<K extends "output" | "reply" | "rollup">(kind: K, key: string, value: RecordMap[K] | null): void {
 		this.mutations++;
 		this.changes.records.push([kind, key, value]);
 	}
