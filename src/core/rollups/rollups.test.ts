@@ -1,3 +1,5 @@
+// Rollups as pure functions: nothing is lost when cells are added, split by hour or merged, and figures follow from them.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULTS } from "../config.ts";

@@ -2,9 +2,9 @@
 // Only an estimate: changes within a second are not told apart, and after a start of the process what holds a bucket then counts for all of the time before.
 
 import { shut } from "../../core/gates/index.ts";
-import type { LimitsView } from "../../core/limits-view.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
-import type { Memory } from "../transaction/cache.ts";
+import { worldOf } from "../transaction/limits-view.ts";
+import type { Tx } from "../transaction/tx.ts";
 
 /** The gates are asked about all buckets at most this often. */
 const EVERY_MS = 1000;
@@ -28,8 +28,9 @@ export class HeldBuckets {
 	/** The time of the last transaction: what it left held the buckets until now. */
 	private leftAt = Number.NEGATIVE_INFINITY;
 
-	/** Call it at the beginning of a transaction, before anything changes. `world`: the limits at a time. */
-	note(memory: Memory, now: number, world: (at: number) => LimitsView): void {
+	/** Call it at the beginning of a transaction, before anything changes. */
+	note(tx: Tx): void {
+		const { memory, now, config } = tx;
 		const left = this.leftAt;
 		this.leftAt = now;
 		// The clock was set back.
@@ -37,7 +38,7 @@ export class HeldBuckets {
 		if (memory.ready === 0 || now - this.notedAt < EVERY_MS) return;
 		this.notedAt = now;
 		const at = Number.isFinite(left) && left <= now ? left : now;
-		const limits = world(at);
+		const limits = worldOf({ memory, now: at, config, pace: tx.getPace(), host: undefined });
 		for (const bucket of memory.buckets.values()) {
 			if (bucket.ready === 0 || bucket.stage !== undefined || !queuePolicy(bucket.kind).isCounted) continue;
 			this.change(bucket.id, at, shut(bucket, limits)?.code ?? TURN);

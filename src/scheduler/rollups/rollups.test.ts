@@ -1,3 +1,5 @@
+// Rollups of the engine: what is counted, what jobs waited for, what is kept, and what is refused.
+
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FakeClock, FakeHost, MINUTE } from "../../../test/make/fakes.ts";

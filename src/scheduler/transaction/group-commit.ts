@@ -290,7 +290,7 @@ export class Engine {
 				wasDoubted: (key, since) => this.doubts.has(key, since),
 				held: this.held,
 			});
-			if (upkeep === "do") this.held.note(this.memory, tx.now, (at) => tx.worldAt(at));
+			if (upkeep === "do") this.held.note(tx);
 			if (this.seen === undefined) this.doubts.begin(idsIn(this.memory).seq);
 			if (older && upkeep === "do") tellRestored(tx, older, this.seen as HighestIds);
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<StoreRead, T>) => this.drive(tx, op, begun);

@@ -1,6 +1,6 @@
 // One transaction: what it has read and what it will write. Operations change jobs and records here; the engine's `take` hands the changes to the store.
 
-import { ask, type Changes, type JobRow, noChanges, type Op, type RecordKind } from "../../contracts/store.ts";
+import { ask, type Changes, noChanges, type Op, type RecordKind } from "../../contracts/store.ts";
 import { type Bucket, bucketKey, bucketOf } from "../../core/bucket.ts";
 import type { Config } from "../../core/config.ts";
 import { assert } from "../../core/errors.ts";
@@ -8,7 +8,6 @@ import type { EventKind, EventMap, EventRow, MoveKind, MoveMap } from "../../cor
 import { type JobFacts, noFacts } from "../../core/gates/gate.ts";
 import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
-import { READY } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { HeldBuckets } from "../rollups/held.ts";
@@ -17,6 +16,7 @@ import { LockWaiters } from "../waiting/lock-waiters.ts";
 import { Window } from "../waiting/ready-queue.ts";
 import { Worklist } from "../waiting/worklist.ts";
 import { isStanding, type Memory } from "./cache.ts";
+import { rowOf } from "./job-row.ts";
 import { worldOf } from "./limits-view.ts";
 import { type Ids, type MetaMap, type Pace, type RecordMap, storedRecords } from "./record-map.ts";
 import { Records } from "./records.ts";
@@ -89,11 +89,6 @@ export class Tx {
 		this.wasDoubted = options.wasDoubted ?? (() => false);
 		this.ids = { ...(memory.meta("ids") ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
 		this.pace = { ...(memory.meta("pace") ?? NO_PACE) };
-	}
-
-	/** The limits as a time earlier than this transaction would have seen them. */
-	worldAt(now: number): LimitsView {
-		return worldOf({ memory: this.memory, now, config: this.config, pace: this.pace, host: undefined });
 	}
 
 	world(host?: string): LimitsView {
@@ -369,10 +364,10 @@ export class Tx {
 				else if (entry.at === "done") changes.undone.push(id);
 				changes.done.push(job);
 				this.over.push(id);
-			} else if (entry.at === "job") (job.parked_on === "run" ? changes.running : changes.update).push(this.row(job));
+			} else if (entry.at === "job") (job.parked_on === "run" ? changes.running : changes.update).push(rowOf(this, job));
 			else {
 				if (entry.at === "done") changes.undone.push(id);
-				changes.insert.push(this.row(job));
+				changes.insert.push(rowOf(this, job));
 			}
 			entry.at = to;
 		}
@@ -400,14 +395,5 @@ export class Tx {
 		this.records.drain(changes);
 		this.changes = noChanges();
 		return changes;
-	}
-
-	private row(job: Job): JobRow {
-		const { id, parked_on: line, bucket, status, lane, batch = null, due_at: due = null } = job;
-		const { rank, level, age_at, ready_at } = this.headOf(job);
-		if (due !== null && (this.memory.nextDue === null || (this.memory.nextDue !== undefined && due < this.memory.nextDue)))
-			this.memory.nextDue = due;
-		const since = line === READY ? ready_at : null;
-		return { id, line, bucket, rank, level, age_at, ready_at: since, due_at: due, status, lane, batch, job };
 	}
 }
