@@ -35,6 +35,7 @@ import { pgNoops } from "./rows/postgres/noops.ts";
 import { pgStart } from "./rows/postgres/start.ts";
 import { pgTakeover } from "./rows/postgres/takeover.ts";
 import { processes } from "./rows/processes.ts";
+import { rollups } from "./rows/rollups.ts";
 import { shapes } from "./rows/shapes.ts";
 import { slot } from "./rows/slot.ts";
 import { spawn } from "./rows/spawn.ts";
@@ -58,6 +59,7 @@ const ROWS: readonly Row[] = [
 	slot,
 	idle,
 	shapes,
+	rollups,
 	children,
 	worktree,
 	cards,

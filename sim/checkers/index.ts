@@ -12,6 +12,7 @@ import { moves } from "./moves.ts";
 import { reasons } from "./reasons.ts";
 import { references } from "./references.ts";
 import { reservations } from "./reservations.ts";
+import { rollups } from "./rollups.ts";
 import { runOnce } from "./run-once.ts";
 import { starvation } from "./starvation.ts";
 
@@ -28,6 +29,7 @@ const CHECKERS: Checker[] = [
 	hosts,
 	counters,
 	reasons,
+	rollups,
 ];
 
 /** `now` alone: only what can be said while something is due that nobody noticed yet. */

@@ -3,6 +3,7 @@
 import type { EventRow, JobView, Scheduler, Why } from "../../src/contracts/scheduler.ts";
 import type { Marks } from "../marks.ts";
 import type { State } from "../model/state.ts";
+import { newRolledUp, type RolledUp } from "./rolled-up.ts";
 
 export class CheckFailed extends Error {
 	override readonly name = "CheckFailed";
@@ -32,6 +33,8 @@ export type Memory = {
 	kept_keys: Set<string>;
 	/** Ran at the last step. */
 	ran: Set<number>;
+	/** What the events say that the rollups must have. */
+	rolled: RolledUp;
 };
 
 export const newMemory = (): Memory => ({
@@ -45,6 +48,7 @@ export const newMemory = (): Memory => ({
 	kept: new Map(),
 	kept_keys: new Set(),
 	ran: new Set(),
+	rolled: newRolledUp(),
 });
 
 export type Moment = {

@@ -7,7 +7,8 @@ import { HOSTS } from "./hosts.ts";
 import { LOCKS } from "./locks.ts";
 import { MESSAGES } from "./messages.ts";
 import { PROVIDERS } from "./providers.ts";
+import { ROLLUPS } from "./rollups.ts";
 import { STARTS } from "./starts.ts";
 import { WAITS } from "./waits.ts";
 
-export const BUGS: readonly Bug[] = [...STARTS, ...LOCKS, ...WAITS, ...FAMILY, ...ENDS, ...PROVIDERS, ...HOSTS, ...MESSAGES];
+export const BUGS: readonly Bug[] = [...STARTS, ...LOCKS, ...WAITS, ...FAMILY, ...ENDS, ...ROLLUPS, ...PROVIDERS, ...HOSTS, ...MESSAGES];

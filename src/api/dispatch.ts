@@ -27,6 +27,7 @@ import { runMethods } from "./methods/run.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
 import { sessionMethods } from "./methods/session.ts";
 import { sourceMethods } from "./methods/source.ts";
+import { statsMethods } from "./methods/stats.ts";
 import { readBy, readParams } from "./params.ts";
 import { isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES, type RpcResponse } from "./protocol.ts";
 import { errorBody, Refusal } from "./refusal.ts";
@@ -129,6 +130,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...jobMethods,
 	...runMethods,
 	...schedulerMethods,
+	...statsMethods,
 	...sessionMethods,
 	...laneMethods,
 	...accountMethods,

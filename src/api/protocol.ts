@@ -24,6 +24,7 @@ import { RUN_METHODS } from "./protocol/run.ts";
 import { SCHEDULER_METHODS } from "./protocol/scheduler.ts";
 import { SESSION_METHODS } from "./protocol/session.ts";
 import { SOURCE_METHODS } from "./protocol/source.ts";
+import { STATS_METHODS } from "./protocol/stats.ts";
 
 export type { Method, Ref } from "./fields.ts";
 
@@ -35,6 +36,7 @@ export const METHODS = {
 	...JOB_METHODS,
 	...RUN_METHODS,
 	...SCHEDULER_METHODS,
+	...STATS_METHODS,
 	...SESSION_METHODS,
 	...LANE_METHODS,
 	...ACCOUNT_METHODS,

@@ -23,8 +23,9 @@ import { RECIPE } from "./catalogue/recipe.ts";
 import { REPO } from "./catalogue/repo.ts";
 import { RUN } from "./catalogue/run.ts";
 import { SCHEDULER } from "./catalogue/scheduler.ts";
-import { SHELL } from "./catalogue/shell.ts";
+import { SHELL } from "./catalogue/shell/completion.ts";
 import { SOURCE } from "./catalogue/source.ts";
+import { STATS } from "./catalogue/stats.ts";
 import { STORE } from "./catalogue/store.ts";
 import type { CommandSpec } from "./command.ts";
 
@@ -38,7 +39,7 @@ const pick = (noun: readonly CommandSpec[], ...names: string[]): CommandSpec[] =
 
 export const SECTIONS: readonly (readonly [title: string, commands: readonly CommandSpec[]])[] = [
 	["Adding", [ADD, APPLY, SLING]],
-	["Looking", [...pick(SCHEDULER, "status"), ...READ, ...pick(SCHEDULER, "forecast", "top")]],
+	["Looking", [...pick(SCHEDULER, "status"), ...READ, ...pick(SCHEDULER, "forecast"), STATS, ...pick(SCHEDULER, "top")]],
 	["Acting", ACT],
 	["From inside a run", RUN],
 	["Controlling", [...pick(SCHEDULER, "up", "down", "run", "pause", "resume", "clear"), ...CONFIG, ...DOCTOR, MCP]],

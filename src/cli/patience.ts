@@ -12,6 +12,7 @@ export const REPEATABLE: readonly MethodName[] = [
 	"job.why",
 	"job.graph",
 	"scheduler.status",
+	"stats.show",
 	// Idempotent: the last report counts.
 	"run.verdict",
 	"run.result",

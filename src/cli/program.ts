@@ -50,7 +50,7 @@ export async function program(argv: readonly string[], world: CliEnvironment): P
 
 /** Commands that only read, or act on existing jobs. */
 const WITHOUT_NEW_HOME =
-	/^(?:list|show|why|history|logs|wait|top|graph|forecast|diff|open|export|cancel|retry|rerun|approve|reject|answer|promote|demote|priority|run-now|merge|clear|prune|gc|\w+ (?:list|show|get|remove))$/;
+	/^(?:list|show|why|history|logs|wait|top|graph|forecast|stats|diff|open|export|cancel|retry|rerun|approve|reject|answer|promote|demote|priority|run-now|merge|clear|prune|gc|\w+ (?:list|show|get|remove))$/;
 
 /** A home that was named and does not exist is a typo: a read would create an empty one, with a daemon. The default home is created when it is needed. */
 function mustBeThere(command: string, given: string | undefined, world: CliEnvironment): void {
@@ -96,7 +96,7 @@ async function printHelp(parsed: Exclude<Parsed, { kind: "call" }>, world: CliEn
 const SILENT_MS = 5000;
 /** A command that only reads gives up after this long. */
 const GIVE_UP_MS = 60_000;
-const READING_COMMANDS = /^(?:status|list|show|why|history|graph|version|doctor|audit|\w+ (?:list|show|get))$/;
+const READING_COMMANDS = /^(?:status|list|show|why|history|graph|stats|version|doctor|audit|\w+ (?:list|show|get))$/;
 
 /** Whether giving up loses nothing: the command only reads, and was not asked to stay. */
 const mayGiveUp = (line: Call): boolean =>

@@ -7,6 +7,7 @@ import type { Forecast } from "../core/forecast/forecast.ts";
 import type { Graph } from "../core/graph/text.ts";
 import type { After, HIDDEN_FIELDS, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "../core/job.ts";
 import type { Reason, ReasonCode } from "../core/reason.ts";
+import type { Stats, StatsOptions } from "../core/rollups/stats.ts";
 import type { RunVerdict, VerdictWord } from "../core/runs/verdict.ts";
 import type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
@@ -313,6 +314,11 @@ export interface Scheduler extends Fleet {
 	artifacts(): Promise<ArtifactView[]>;
 	/** When each job and batch is likely to start and end, based on past runs, and what that depends on. Changes nothing. */
 	forecast(options?: ForecastOptions): Promise<Forecast>;
+	/**
+	 * Figures of a span of time, from rollups that are kept for a year: what started and ended, waits by cause, cost, slots in use; and the same by lane, agent,
+	 * model, owner, repo, account or cause. Kernel entries are not counted. Changes nothing.
+	 */
+	stats(options?: StatsOptions): Promise<Stats>;
 	/**
 	 * What one dispatch pass would start now, and what limits it. Changes nothing. `cycle: "now"`: as if the next cycle were due. `kinds`: for a pass that starts
 	 * only these kinds.

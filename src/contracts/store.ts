@@ -78,7 +78,10 @@ export type RecordKind =
 	/** Between hosts: kept outputs of runs, questions, and answers. `output` and `reply` are large. */
 	| "output"
 	| "ask"
-	| "reply";
+	| "reply"
+	/** What was counted of starts and ends: cells of the open hour; whole hours and days, which are large. */
+	| "rollup_open"
+	| "rollup";
 
 /** The record `meta`/`moved`: everything was moved to another store, and this one must not be used any more. */
 export type Moved = { to: string; at: number };

@@ -183,6 +183,10 @@ export type Run = {
 	reserved?: Record<string, number>;
 	/** Absent = the scheduler. */
 	started_by?: "run";
+	/** The model that its agent was asked to use. */
+	model?: string;
+	/** For how long it lent its slot while it waited for jobs. */
+	lent_ms?: number;
 	/** This run probes an account whose provider was down; the supervisor reports to the scheduler when the provider answers. */
 	probe?: true;
 };
@@ -287,6 +291,9 @@ export type Job = {
 	reserve_at?: number | undefined;
 	wait_reason?: { kind: string; detail: string } | undefined;
 	waited_on?: string[] | undefined;
+	/** How long it has waited since it was added or last ran, by code of reason, up to `charged_at` (absent: since it was added). */
+	waited?: Record<string, number> | undefined;
+	charged_at?: number | undefined;
 	bucket: number;
 	run?: Run | undefined;
 	/** Its last run crashed, and the next run resumes that run's session. */
@@ -335,6 +342,8 @@ export const HIDDEN_FIELDS = [
 	"timely",
 	"serial_wait",
 	"older_name",
+	"waited",
+	"charged_at",
 ] as const satisfies readonly (keyof Job)[];
 
 export type { JobInput } from "./schema/job.ts";

@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { AgentDocument, AgentHandle } from "../api/context.ts";
-import { noSuch } from "../api/methods/known.ts";
+import { noSuch } from "../api/known.ts";
 import { ADAPTERS, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import { AGENT_NAMES, type Profile } from "../core/agents/profile.ts";
 import { isOlder, permissionProblem } from "../core/agents/version.ts";

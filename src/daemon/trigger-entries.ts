@@ -1,7 +1,7 @@
 // The triggers that are armed now: made from the settings, kept while their schedule or paths stay the same.
 
 import type { TriggerInfo } from "../api/context.ts";
-import { noSuch } from "../api/methods/known.ts";
+import { noSuch } from "../api/known.ts";
 import type { Host, ReadSchedule, WatchPaths } from "../contracts/host.ts";
 import type { Scheduler, TriggerView } from "../contracts/scheduler.ts";
 import type { NextSlot } from "../core/time/slots.ts";

@@ -28,6 +28,7 @@ const LISTS: Record<string, { key: string; rest(last: unknown, document: ToolDoc
 		{ key: "edges", rest: () => "narrow it by `job` with `max_depth`, or by `batch`" },
 	],
 	"scheduler.forecast": [{ key: "jobs", rest: () => "narrow it by `batch`" }],
+	"stats.show": [{ key: "groups", rest: () => "take a shorter time" }],
 	"job.cancel": [
 		{ key: "cancelled", rest: () => "`job_list` with status cancelled shows them" },
 		{ key: "requested", rest: () => "`job_list` with status running shows them" },

@@ -59,6 +59,11 @@ const SKETCHES = {
 	"scheduler.pause": { title: "Pause starts", hints: ["repeat"] },
 	"scheduler.resume": { title: "Resume starts", hints: ["repeat", "reach"] },
 	"scheduler.forecast": { title: "When jobs will be done", hints: ["read", "repeat"] },
+	"stats.show": {
+		title: "What ended, waited and cost",
+		hints: ["read", "repeat"],
+		more: "Money is in micro-dollars. `waits` says what jobs waited for, in milliseconds.",
+	},
 	"account.list": { title: "Accounts and their limits", hints: ["read", "repeat"] },
 	"budget.list": { title: "Budgets", hints: ["read", "repeat"] },
 } as const satisfies Partial<Record<MethodName, Sketch>>;

@@ -84,6 +84,15 @@ const WORDS: { [M in ToolMethod]: (answer: Spared<Result<M>>) => string } = {
 		const cap = binding ? `; ${binding.cap} holds it back most` : "";
 		return `${count(jobs, "job")}${p50 ? `, done about ${p50}, by ${p90} with nine chances in ten` : ""}${cap}`;
 	},
+	"stats.show": ({ since, until, per, total, groups }) =>
+		[
+			`${since} to ${until}: ${total?.ended ?? 0} jobs ended, ${total?.failed ?? 0} of them failed, ${total?.cost_micro ?? 0} micro-dollars`,
+			...(groups ?? []).map((group) =>
+				per === "cause"
+					? `${group.name}: ${group.total?.wait_ms ?? 0} ms waited`
+					: `${group.name ?? `no ${per}`}: ${group.total?.ended ?? 0} ended, ${group.total?.failed ?? 0} failed, ${group.total?.cost_micro ?? 0} micro-dollars`,
+			),
+		].join("\n"),
 	"account.list": ({ accounts }) =>
 		[
 			count(accounts, "account"),

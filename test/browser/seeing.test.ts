@@ -67,10 +67,15 @@ test("what agents cost, wherever it counts; why, when and what a job did; its lo
 	const budget = page.getByRole("region", { name: "Budgets" }).locator("tr", { hasText: "batch night" });
 	await budget.getByText("$1.87 of $2.00").waitFor();
 	await page.goto(`${site.url}?view=trends`);
-	await page.getByRole("img", { name: /Cost, last: cost \$1\.87/ }).waitFor();
-	await page.getByRole("img", { name: /Depth, last: wait \d+, run 2/ }).waitFor();
-	await page.getByRole("img", { name: /Start latency, last: half \d/ }).waitFor();
-	await page.getByRole("img", { name: /Throughput, last: done \d/ }).waitFor();
+	await page.getByRole("img", { name: /Cost: \$1\.87, by lane/ }).waitFor();
+	await page.getByRole("img", { name: /Throughput: \d+ ended, \d+ failed/ }).waitFor();
+	await page.getByRole("img", { name: /Start latency: p90 \d/ }).waitFor();
+	await page.getByRole("img", { name: /Slots in use: \d+ % of \d/ }).waitFor();
+	await page.getByRole("img", { name: /Waits by cause: / }).waitFor();
+	await page.getByLabel("by").selectOption("agent");
+	await page.getByRole("row", { name: /claude.*\$1\.87/ }).waitFor();
+	await page.getByLabel("by").selectOption("cause");
+	await page.getByRole("columnheader", { name: "Waited" }).waitFor();
 	await site.over();
 });
 

@@ -42,7 +42,7 @@ test.each(["light", "dark"] as const)("all of them in %s", async (colours) => {
 		],
 		["limits", "?view=limits", (page) => page.getByRole("region", { name: "Hosts" }).waitFor()],
 		["batches", "?view=batches", (page) => page.locator(".batches li").first().waitFor()],
-		["trends", "?view=trends", (page) => page.getByRole("img", { name: /Cost, last: cost \$1\.87/ }).waitFor()],
+		["trends", "?view=trends", (page) => page.getByRole("img", { name: /Cost: \$1\.87, by lane/ }).waitFor()],
 		["job", `?job=${ids.release}`, (page) => page.getByRole("heading", { name: "Why it waits" }).waitFor()],
 		["job-failed", `?job=${ids.broken}`, (page) => page.getByRole("heading", { name: "How it ended" }).waitFor()],
 		["question", `?job=${ids.colour}`, (page) => page.getByRole("button", { name: "Answer…" }).waitFor()],

@@ -23,7 +23,7 @@ const NOUNS = [...new Set(Object.keys(METHODS).map((method) => method.split(".")
 /** Files of a folder that are no noun of the protocol, with the reason. */
 const BESIDES: Record<string, Record<string, string>> = {
 	"src/api/protocol": {},
-	"src/api/methods": { known: "what several nouns filter by" },
+	"src/api/methods": {},
 	"src/cli/catalogue": {
 		mcp: "a server, not a method",
 		store: "files of the store, read and written without a daemon",

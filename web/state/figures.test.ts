@@ -11,7 +11,7 @@ import { barsOf, ticks } from "./bars.ts";
 import { append, EMPTY, findLine, LONGEST, lineAt, lineCount, pieceOf, prepend } from "./log-pieces.ts";
 import type { PageRow } from "./row.ts";
 import { runsOf } from "./runs.ts";
-import { trendsOf } from "./trends.ts";
+import { middles, stacked } from "./trends.ts";
 import { bytes, dollars, elapsed, fromNow, plainLine, span } from "./words.ts";
 
 const row = (id: number, more: Partial<PageRow>): PageRow => ({
@@ -81,21 +81,18 @@ test("bars: packed without overlap, expected ones after now, waits cut", () => {
 	expect(ticks(0, 60_000, 6)).toHaveLength(7);
 });
 
-test("trends: how many wait and run at the end of each step, starts, ends, cost", () => {
-	const rows = [
-		row(1, { createdAt: 50, readyAt: 100, startedAt: 150, endedAt: 350, costMicros: 2_000_000 }),
-		row(2, { createdAt: 250, readyAt: 250, startedAt: 260, status: "running" }),
-		row(3, { createdAt: 10, endedAt: 320, status: "failed" }),
-	];
-	const trends = trendsOf(rows, 0, 400, 4);
-	expect(trends).toMatchObject({
-		queued: [2, 1, 1, 0],
-		running: [0, 1, 2, 1],
-		succeeded: [0, 0, 0, 1],
-		failed: [0, 0, 0, 1],
-		cost: [0, 0, 0, 2],
-	});
-	expect(trends.latencyMiddle).toEqual([null, 0.05, 0.01, null]);
+test("trends: layers stand on each other, the highest edge is painted first, and what is zero is not drawn", () => {
+	const layer = (label: string, values: (number | null)[]) => ({ label, colour: "good" as const, faint: false, values });
+	const edges = stacked([layer("done", [3, 0, 1]), layer("failed", [1, 2, null])]);
+	expect(edges.map(({ layer: { label }, edge }) => [label, edge])).toEqual([
+		["failed", [4, 2, null]],
+		["done", [3, null, 1]],
+	]);
+	const times = ["2026-01-05T00:00:00Z", "2026-01-05T01:00:00Z"];
+	expect(middles({ times, until: "2026-01-05T01:10:00Z" })).toEqual([
+		Date.UTC(2026, 0, 5, 0, 30) / 1000,
+		Date.UTC(2026, 0, 5, 1, 30) / 1000,
+	]);
 });
 
 describe("a log by pieces", () => {

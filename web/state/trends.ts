@@ -1,66 +1,110 @@
-// Charts from the known jobs: how many waited, how long starts took, how many ended, what they cost, over time. Pure.
+// The charts of Trends: which figures of `stats.show` each of them draws, and in which colours. Pure: the figures are the daemon's, only stacking is done here.
 
-import type { PageRow } from "./row.ts";
+import type { StatsDocument } from "../../src/api/protocol/stats.ts";
+import { count, dollars, inWords, span } from "./words.ts";
 
-export type Trends = {
-	/** The middle of each step, epoch seconds, as the chart library wants it. */
-	at: number[];
-	queued: number[];
-	running: number[];
-	/** Seconds from ready to started, for jobs that started in that step; null if none did. */
-	latencyMiddle: (number | null)[];
-	latencyNinety: (number | null)[];
-	succeeded: number[];
-	failed: number[];
-	/** Dollars, accumulated over the time that is shown. */
-	cost: number[];
+export type ChartColour = "accent" | "run" | "wait" | "good" | "queue" | "bad" | "dim";
+/** One line or layer. `faint`: the colour has come before. */
+export type ChartLayer = { label: string; colour: ChartColour; faint: boolean; values: readonly (number | null)[] };
+export type TrendChart = {
+	title: string;
+	/** The sum of all that is shown, in words. */
+	about: string;
+	/** Bars stand on each other; lines go over each other. */
+	kind: "bars" | "lines";
+	layers: ChartLayer[];
+	unit: (value: number) => string;
+	/** The minimum upper end of the scale. */
+	least: number;
 };
 
-const at = (sorted: readonly number[], share: number): number | null =>
-	sorted.length === 0 ? null : (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number);
+const COLOURS: readonly ChartColour[] = ["accent", "wait", "good", "queue", "bad", "dim"];
+const paint = (index: number) => ({ colour: COLOURS[index % COLOURS.length] ?? "accent", faint: index >= COLOURS.length });
+const whole = (value: number): string => (Number.isInteger(value) ? count(value) : "");
+const percent = (value: number): string => `${Math.round(value * 100)} %`;
+const line = (label: string, colour: ChartColour, values: ChartLayer["values"]): ChartLayer => ({ label, colour, faint: false, values });
+const isDrawn = ({ values }: ChartLayer): boolean => values.some((value) => value !== null && value > 0);
 
-export function trendsOf(rows: Iterable<PageRow>, from: number, to: number, steps: number): Trends {
-	const step = (to - from) / steps;
-	const zeros = () => new Array<number>(steps + 1).fill(0);
-	const [queued, running, succeeded, failed, cost] = [zeros(), zeros(), zeros(), zeros(), zeros()];
-	const latencies: number[][] = Array.from({ length: steps }, () => []);
-	const index = (time: number) => Math.min(steps, Math.max(0, Math.floor((time - from) / step)));
-	/** Counts the job at the end of each step that its span covers. */
-	const cover = (into: number[], begin: number, end: number | null) => {
-		if (begin > to || (end !== null && end < from)) return;
-		into[index(begin)] = (into[index(begin)] ?? 0) + 1;
-		if (end !== null && end <= to) into[index(end)] = (into[index(end)] ?? 0) - 1;
-	};
-	for (const row of rows) {
-		cover(queued, row.createdAt, row.startedAt ?? row.endedAt);
-		if (row.startedAt !== null) {
-			cover(running, row.startedAt, row.endedAt);
-			const slot = Math.floor((row.startedAt - from) / step);
-			if (row.readyAt !== null && slot >= 0 && slot < steps) latencies[slot]?.push(Math.max(0, row.startedAt - row.readyAt) / 1000);
-		}
-		if (row.endedAt !== null && row.endedAt >= from && row.endedAt < to) {
-			const slot = Math.floor((row.endedAt - from) / step);
-			const into = row.status === "succeeded" ? succeeded : failed;
-			into[slot] = (into[slot] ?? 0) + 1;
-			cost[slot] = (cost[slot] ?? 0) + (row.costMicros ?? 0) / 1e6;
-		}
-	}
-	const runningSum = (values: number[]) => {
-		let sum = 0;
-		return values.slice(0, steps).map((value) => {
-			sum += value;
-			return sum;
-		});
-	};
-	const sorted = latencies.map((some) => some.sort((a, b) => a - b));
-	return {
-		at: Array.from({ length: steps }, (_, i) => (from + (i + 0.5) * step) / 1000),
-		queued: runningSum(queued),
-		running: runningSum(running),
-		latencyMiddle: sorted.map((some) => at(some, 0.5)),
-		latencyNinety: sorted.map((some) => at(some, 0.9)),
-		succeeded: succeeded.slice(0, steps),
-		failed: failed.slice(0, steps),
-		cost: runningSum(cost),
-	};
+export const nameOf = (name: string | null): string => name ?? "none";
+
+export function chartsOf(stats: StatsDocument): TrendChart[] {
+	const { total, series, waits, groups, per } = stats;
+	const causes = Object.keys(waits).map((code, index) => ({ label: inWords(code), ...paint(index), values: series.waits[code] ?? [] }));
+	const costs = groups.map(({ name, series: own }, index) => ({ label: nameOf(name), ...paint(index), values: own.cost_micro }));
+	return [
+		{
+			title: "Throughput",
+			about: `${count(total.ended)} ended, ${count(total.failed)} failed`,
+			kind: "bars",
+			unit: whole,
+			least: 4,
+			layers: [
+				line("done", "good", series.succeeded),
+				line("failed", "bad", series.failed),
+				line("blocked", "wait", series.blocked_by_dependency),
+				line("cancelled", "queue", series.cancelled),
+				line("expired", "dim", series.expired),
+			].filter(isDrawn),
+		},
+		{
+			title: "Waits by cause",
+			about: `${span(total.wait_ms)} before the starts`,
+			kind: "bars",
+			unit: span,
+			least: 1000,
+			layers: causes.filter(isDrawn),
+		},
+		{
+			title: "Slots in use",
+			about: total.utilisation === null ? `${total.slots_used} on average` : `${percent(total.utilisation)} of ${total.slots}`,
+			kind: "lines",
+			unit: (value) => String(Math.round(value * 10) / 10),
+			least: 1,
+			layers: [line("in use", "run", series.slots_used), line("cap", "dim", series.slots)],
+		},
+		{
+			title: "Cost",
+			about: `${dollars(total.cost_micro)}${per === "cause" ? "" : `, by ${per}`}`,
+			kind: "bars",
+			unit: dollars,
+			least: 10_000,
+			layers: per === "cause" ? [line("cost", "accent", series.cost_micro)].filter(isDrawn) : costs.filter(isDrawn),
+		},
+		{
+			title: "Start latency",
+			about: total.start_p90_ms === null ? "nothing started" : `p90 ${span(total.start_p90_ms)}, from ready to started`,
+			kind: "lines",
+			unit: span,
+			least: 100,
+			layers: [line("p50", "accent", series.start_p50_ms), line("p90", "wait", series.start_p90_ms)],
+		},
+		{
+			title: "Retry rate",
+			about: total.retry_rate === null ? "no run ended" : `${percent(total.retry_rate)} of ${count(total.runs)} runs`,
+			kind: "lines",
+			unit: percent,
+			least: 0.1,
+			layers: [line("retried", "bad", series.retry_rate)],
+		},
+	];
+}
+
+/** The upper edge of each layer on those before it; the last one first, so that each is painted over the next higher one. */
+export function stacked(layers: readonly ChartLayer[]): { layer: ChartLayer; edge: (number | null)[] }[] {
+	const heights: number[] = [];
+	const edges = layers.map((layer) => ({
+		layer,
+		edge: layer.values.map((value, index) => {
+			heights[index] = (heights[index] ?? 0) + (value ?? 0);
+			return value ? heights[index] : null;
+		}),
+	}));
+	return edges.reverse();
+}
+
+/** The middle of each bucket, epoch seconds, as the chart library wants it. */
+export function middles({ times, until }: Pick<StatsDocument, "times" | "until">): number[] {
+	const starts = times.map(Date.parse);
+	const step = (starts[1] ?? Date.parse(until)) - (starts[0] ?? 0);
+	return starts.map((at) => (at + step / 2) / 1000);
 }

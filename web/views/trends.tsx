@@ -1,86 +1,37 @@
-// Trends: depth, start latency, throughput and cost over time, from the jobs that the page knows.
+// Trends: what ended, waited and cost over time, how full the slots were, from the daemon's rollups.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import type { StatsDocument } from "../../src/api/protocol/stats.ts";
 import { app } from "../app.ts";
-import { every, now } from "../outside.ts";
+import { every } from "../outside.ts";
 import { Empty } from "../parts/bits.tsx";
-import { colours, isDark, useNews, useSize } from "../parts/hooks.ts";
-import { matcher } from "../state/board.ts";
-import { type Trends, trendsOf } from "../state/trends.ts";
-import { moment, span } from "../state/words.ts";
+import { colours, isDark, useAsked, useNews, useSize } from "../parts/hooks.ts";
+import { type ChartLayer, chartsOf, middles, nameOf, stacked, type TrendChart } from "../state/trends.ts";
+import { count, dollars, inWords, span } from "../state/words.ts";
 
+const HOUR_MS = 3_600_000;
 const SPANS = [
-	["15 m", 15 * 60_000],
-	["1 h", 3_600_000],
-	["6 h", 6 * 3_600_000],
-	["1 d", 86_400_000],
+	["24 h", 24 * HOUR_MS],
+	["7 d", 7 * 24 * HOUR_MS],
+	["30 d", 30 * 24 * HOUR_MS],
+	["1 y", 365 * 24 * HOUR_MS],
 ] as const;
-const STEPS = 90;
-
-const whole = (value: number): string => (Number.isInteger(value) ? String(value) : "");
-
-type Line = { key: keyof Trends; label: string; colour: "run" | "queue" | "good" | "bad" | "accent" | "wait"; fill?: true; bars?: true };
-const CHARTS: {
-	title: string;
-	about: string;
-	unit: (value: number) => string;
-	lines: Line[] /** The minimum upper end of the scale. */;
-	least: number;
-}[] = [
-	{
-		title: "Depth",
-		about: "jobs that wait, and runs",
-		unit: whole,
-		least: 4,
-		lines: [
-			{ key: "queued", label: "wait", colour: "queue", fill: true },
-			{ key: "running", label: "run", colour: "run" },
-		],
-	},
-	{
-		title: "Start latency",
-		about: "from ready to started",
-		unit: (value) => span(value * 1000),
-		least: 0.1,
-		lines: [
-			{ key: "latencyMiddle", label: "half", colour: "accent" },
-			{ key: "latencyNinety", label: "nine of ten", colour: "wait" },
-		],
-	},
-	{
-		title: "Throughput",
-		about: "jobs that ended",
-		unit: whole,
-		least: 4,
-		lines: [
-			{ key: "succeeded", label: "done", colour: "good", bars: true },
-			{ key: "failed", label: "failed", colour: "bad", bars: true },
-		],
-	},
-	{
-		title: "Cost",
-		about: "of what ended, summed up",
-		least: 1,
-		unit: (value) => `$${value.toFixed(2)}`,
-		lines: [{ key: "cost", label: "cost", colour: "accent", fill: true }],
-	},
-];
-
-/** The shortest span with room for the known jobs, up to six hours. */
-function firstSpan(): number {
-	const first = [...app.jobs.rows.values()].reduce((least, { createdAt }) => Math.min(least, createdAt), app.now());
-	return SPANS.slice(0, 3).find(([, ms]) => app.now() - first < ms)?.[1] ?? SPANS[2][1];
-}
+const TRAITS = ["lane", "agent", "model", "owner", "repo", "account", "cause"] as const;
+const REFRESH_MS = 5000;
 
 export function TrendsView() {
 	useNews("place", "link");
-	const [spanMs, setSpan] = useState<number>(firstSpan);
+	const [spanMs, setSpan] = useState<number>(SPANS[0][1]);
+	const [by, setBy] = useState<(typeof TRAITS)[number]>("lane");
 	const [turn, next] = useState(0);
-	useEffect(() => every(2000, () => next((n) => n + 1)), []);
-	const at = app.now();
-	const rows = [...app.jobs.rows.values()].filter(matcher(app.place.filter));
-	const trends = trendsOf(rows, at - spanMs, at, STEPS);
+	useEffect(() => every(REFRESH_MS, () => next((n) => n + 1)), []);
+	const since = () => new Date(app.now() - spanMs + HOUR_MS).toISOString();
+	const { value, problem } = useAsked(
+		(signal) => app.call("stats.show", { since: since(), per: by }, signal),
+		`${spanMs} ${by}`,
+		String(turn),
+	);
 	return (
 		<>
 			<h1 class="unseen">Trends</h1>
@@ -92,90 +43,80 @@ export function TrendsView() {
 						</button>
 					))}
 				</fieldset>
-				<span class="dim notes">Of the active jobs and the last 3,000 that ended; what is filtered above counts here too.</span>
+				<label>
+					by{" "}
+					<select value={by} onChange={(event) => setBy(TRAITS.find((one) => one === event.currentTarget.value) ?? "lane")}>
+						{TRAITS.map((trait) => (
+							<option key={trait}>{trait}</option>
+						))}
+					</select>
+				</label>
+				<span class="dim notes">{value ? noteOf(value) : ""}</span>
 			</div>
-			{rows.length === 0 ? (
-				<Empty title="Nothing to draw yet">
-					<p>The charts begin with the first job.</p>
-				</Empty>
-			) : (
-				<div class="charts">
-					{CHARTS.map((chart) => (
-						<section key={chart.title} class="panel" aria-label={chart.title}>
-							<h2>
-								{chart.title} <span class="dim">{chart.about}</span>
-								<span class="legend">
-									{chart.lines.map(({ label, colour }) => (
-										<span key={label}>
-											<i class={`mark ${colour}`} /> {label}
-										</span>
-									))}
-								</span>
-							</h2>
-							<Chart trends={trends} lines={chart.lines} unit={chart.unit} least={chart.least} turn={turn} title={chart.title} />
-						</section>
-					))}
-				</div>
-			)}
+			{problem && !value ? <p class="problem">{problem}</p> : null}
+			{value ? <Figures stats={value} /> : null}
 		</>
 	);
 }
 
-function Chart({
-	trends,
-	lines,
-	unit,
-	least,
-	title,
-}: {
-	trends: Trends;
-	lines: Line[];
-	unit: (value: number) => string;
-	least: number;
-	turn: number;
-	title: string;
-}) {
+const noteOf = ({ bucket, timezone, known_since, since }: StatsDocument): string =>
+	`All jobs, whatever is filtered above; by ${bucket}${bucket === "day" ? ` in ${timezone}` : ""}${known_since !== null && known_since > since ? `; counted since ${known_since.slice(0, 10)}` : ""}.`;
+
+function Figures({ stats }: { stats: StatsDocument }) {
+	if (stats.known_since === null)
+		return (
+			<Empty title="Nothing to draw yet">
+				<p>The charts begin with the first start.</p>
+			</Empty>
+		);
+	return (
+		<>
+			<div class="charts">
+				{chartsOf(stats).map((chart) => (
+					<Panel key={chart.title} chart={chart} stats={stats} />
+				))}
+			</div>
+			<Groups stats={stats} />
+		</>
+	);
+}
+
+/** The colour of a layer on a canvas or beside its name. */
+const inkOf = ({ colour, faint }: ChartLayer): string => `${colours(colour)[colour]}${faint ? "88" : ""}`;
+
+function Panel({ chart, stats }: { chart: TrendChart; stats: StatsDocument }) {
+	return (
+		<section class="panel" aria-label={chart.title}>
+			<h2>
+				{chart.title} <span class="dim">{chart.about}</span>
+				<span class="legend">
+					{chart.layers.map((layer) => (
+						<span key={layer.label}>
+							<i class="mark" style={{ background: inkOf(layer) }} /> {layer.label}
+						</span>
+					))}
+				</span>
+			</h2>
+			<Plot chart={chart} stats={stats} />
+		</section>
+	);
+}
+
+const dayOf = (seconds: number): string => new Date(seconds * 1000).toLocaleDateString("en", { month: "short", day: "numeric" });
+const hourOf = (seconds: number): string => new Date(seconds * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+function Plot({ chart, stats }: { chart: TrendChart; stats: StatsDocument }) {
 	const { ref, width } = useSize<HTMLDivElement>();
 	const plot = useRef<uPlot | null>(null);
-	const data = [
-		trends.at,
-		...lines.map(({ key, bars }) => (bars ? trends[key].map((value) => value || null) : trends[key])),
-	] as uPlot.AlignedData;
+	const at = middles(stats);
+	const rows = chart.kind === "bars" ? stacked(chart.layers) : chart.layers.map((layer) => ({ layer, edge: [...layer.values] }));
+	const data = [at, ...rows.map(({ edge }) => edge)] as uPlot.AlignedData;
 	const dark = isDark();
 	useEffect(() => {
 		const element = ref.current;
 		if (!element || width < 40) return;
-		const colour = colours("dim", "soft", "run", "queue", "good", "bad", "accent", "wait");
-		const axis = {
-			stroke: colour.dim,
-			grid: { stroke: colour.soft, width: 1 },
-			ticks: { stroke: colour.soft, width: 1 },
-			font: "11px system-ui, sans-serif",
-		};
 		const made = new uPlot(
-			{
-				width,
-				height: 180,
-				legend: { show: false },
-				cursor: { points: { size: 6 }, y: false },
-				scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(least, (high ?? 0) * 1.1)] } },
-				axes: [
-					{ ...axis, size: 30, values: (_, values) => values.map((value) => moment(value * 1000, now()).slice(0, -3)) },
-					{ ...axis, size: 58, values: (_, values) => values.map((value) => unit(value)) },
-				],
-				series: [
-					{},
-					...lines.map(({ label, colour: name, fill, bars }) => ({
-						label,
-						stroke: colour[name],
-						width: 1.5,
-						spanGaps: true,
-						points: { show: lines.some(({ key }) => key === "latencyMiddle"), size: 4 },
-						...(fill ? { fill: `${colour[name]}22` } : {}),
-						...(bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 12] }), fill: colour[name] } : {}),
-					})),
-				],
-			},
+			{ ...optionsOf(chart, stats, at), width, height: 180, series: [{}, ...rows.map(({ layer }) => seriesOf(chart, layer))] },
 			data,
 			element,
 		);
@@ -184,11 +125,92 @@ function Chart({
 			made.destroy();
 			plot.current = null;
 		};
-	}, [width, dark]);
+	}, [width, dark, stats.bucket, chart.layers.map(({ label }) => label).join()]);
 	useEffect(() => plot.current?.setData(data));
-	const last = lines.map(({ key, label }) => {
-		const value = trends[key].findLast((one) => one !== null);
-		return `${label} ${value === undefined || value === null ? "none" : unit(value)}`;
-	});
-	return <div class="plot" ref={ref} role="img" aria-label={`${title}, last: ${last.join(", ")}`} />;
+	return <div class="plot" ref={ref} role="img" aria-label={`${chart.title}: ${chart.about}`} />;
+}
+
+function optionsOf(
+	{ unit, least }: TrendChart,
+	{ bucket }: StatsDocument,
+	at: readonly number[],
+): Omit<uPlot.Options, "width" | "height" | "series"> {
+	const colour = colours("dim", "soft");
+	const axis = {
+		stroke: colour.dim,
+		grid: { stroke: colour.soft, width: 1 },
+		ticks: { stroke: colour.soft, width: 1 },
+		font: "11px system-ui, sans-serif",
+	};
+	const half = ((at[1] ?? 0) - (at[0] ?? 0)) / 2 || 1800;
+	return {
+		legend: { show: false },
+		cursor: { points: { size: 6 }, y: false },
+		scales: {
+			x: { range: (_, low, high) => [low - half, high + half] },
+			y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(least, (high ?? 0) * 1.1)] },
+		},
+		axes: [
+			{ ...axis, size: 30, values: (_, values) => values.map((value) => (bucket === "day" ? dayOf(value) : hourOf(value))) },
+			{ ...axis, size: 72, values: (_, values) => values.map((value) => unit(value)) },
+		],
+	};
+}
+
+function seriesOf({ kind }: TrendChart, layer: ChartLayer): uPlot.Series {
+	const ink = inkOf(layer);
+	const base = { label: layer.label, stroke: ink, width: 1.5, spanGaps: kind === "lines" };
+	if (kind === "lines" || !uPlot.paths.bars) return { ...base, points: { show: true, size: 4 } };
+	return { ...base, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.8, 40] }), fill: ink };
+}
+
+function Groups({ stats: { per, groups } }: { stats: StatsDocument }) {
+	if (groups.length === 0) return null;
+	const percent = (share: number | null) => (share === null ? "" : `${Math.round(share * 100)} %`);
+	if (per === "cause")
+		return (
+			<table class="figures">
+				<thead>
+					<tr>
+						<th scope="col">Cause</th>
+						<th scope="col">Waited</th>
+					</tr>
+				</thead>
+				<tbody>
+					{groups.map(({ name, total }) => (
+						<tr key={name}>
+							<th scope="row">{inWords(nameOf(name))}</th>
+							<td class="num">{span(total.wait_ms)}</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+		);
+	return (
+		<table class="figures">
+			<thead>
+				<tr>
+					{[per, "ended", "failed", "retried", "waited", "slots", "used", "cost"].map((title) => (
+						<th key={title} scope="col">
+							{title}
+						</th>
+					))}
+				</tr>
+			</thead>
+			<tbody>
+				{groups.map(({ name, total }) => (
+					<tr key={name}>
+						<th scope="row">{nameOf(name)}</th>
+						<td class="num">{count(total.ended)}</td>
+						<td class="num">{total.failed === 0 ? "" : count(total.failed)}</td>
+						<td class="num">{total.retry_rate ? percent(total.retry_rate) : ""}</td>
+						<td class="num">{span(total.wait_ms)}</td>
+						<td class="num">{total.slots_used.toFixed(2)}</td>
+						<td class="num">{percent(total.utilisation)}</td>
+						<td class="num">{total.cost_micro === 0 ? "" : dollars(total.cost_micro)}</td>
+					</tr>
+				))}
+			</tbody>
+		</table>
+	);
 }

@@ -4,8 +4,8 @@ import type { AccountView } from "../../contracts/scheduler.ts";
 import { given } from "../../core/given.ts";
 import { type At, doc, type Handlers } from "../call.ts";
 import { maybeTime, reasonDocument } from "../documents.ts";
+import { noSuch } from "../known.ts";
 import type { AccountDocument } from "../protocol/account.ts";
-import { noSuch } from "./known.ts";
 
 const documentOf = (view: AccountView): AccountDocument => ({
 	...view,

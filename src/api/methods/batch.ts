@@ -6,9 +6,9 @@ import { given } from "../../core/given.ts";
 import { isTerminal } from "../../core/job.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
 import { batchEtas } from "../documents/eta.ts";
+import { noSuch } from "../known.ts";
 import type { BatchDocument } from "../protocol/batch.ts";
 import { costOf } from "./budget.ts";
-import { noSuch } from "./known.ts";
 
 /** Jobs retried in one transaction: more would delay other callers. */
 const RETRY_BATCH = 250;

@@ -5,9 +5,9 @@ import { given } from "../../core/given.ts";
 import { doc, type Handlers } from "../call.ts";
 import type { Context, TriggerInfo } from "../context.ts";
 import { maybeTime, rfc3339 } from "../documents.ts";
+import { noSuch } from "../known.ts";
 import type { TriggerDocument } from "../protocol/cron.ts";
 import { maskedDeep } from "../secrets.ts";
-import { noSuch } from "./known.ts";
 
 function triggerDocument(info: TriggerInfo, context: Context): TriggerDocument {
 	const { since, slot, fired_at, next_at, add, ...rest } = info;

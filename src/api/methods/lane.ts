@@ -3,8 +3,8 @@
 import { type Config, laneOf } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { type At, doc, type Handlers } from "../call.ts";
+import { noSuch } from "../known.ts";
 import type { LaneDocument } from "../protocol/lane.ts";
-import { noSuch } from "./known.ts";
 
 export const laneMethods: Handlers<"lane"> = {
 	"lane.list": async (_params, { context }) => {

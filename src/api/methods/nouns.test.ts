@@ -21,6 +21,41 @@ test.each([
 	expect(await desk.refused(method, params)).toMatchObject({ data: { code: "invalid", field } });
 });
 
+describe("stats", () => {
+	test("figures as the scheduler has them, times in RFC 3339", async () => {
+		const desk = await openDesk();
+		const id = await desk.t.add({ owner: "ann" });
+		await desk.t.start();
+		desk.t.clock.pass(MINUTE);
+		await desk.t.succeed(id);
+		const found = await desk.call("stats.show", { since: at(NOON - MINUTE), per: "owner" });
+		expect(found).toMatchObject({
+			schema_version: 1,
+			since: at(NOON - 60 * MINUTE),
+			until: at(NOON + MINUTE),
+			known_since: at(NOON),
+			per: "owner",
+			bucket: "hour",
+			times: [at(NOON - 60 * MINUTE), at(NOON)],
+			total: { started: 1, succeeded: 1, slot_ms: MINUTE },
+			series: { ended: [0, 1] },
+			groups: [{ name: "ann", total: { ended: 1 } }],
+		});
+	});
+
+	test.each([
+		[{ per: "colour" }, "per"],
+		[{ bucket: "week" }, "bucket"],
+		[{ since: "tomorrow" }, "since"],
+		[{ since: at(NOON + MINUTE) }, "since"],
+		[{ since: at(NOON - 400 * 24 * 60 * MINUTE) }, "since"],
+		[{ since: at(NOON - 100 * 24 * 60 * MINUTE), bucket: "hour" }, "bucket"],
+	])("%j is refused by name", async (params, field) => {
+		const desk = await openDesk();
+		expect(await desk.refused("stats.show", params as never)).toMatchObject({ data: { code: "invalid", field } });
+	});
+});
+
 describe("scheduler", () => {
 	test("status is the document of the spec", async () => {
 		const desk = await openDesk();

@@ -9,8 +9,8 @@ import { type Context, frozenIn } from "../context.ts";
 import { forecastDocument } from "../documents/forecast.ts";
 import { type StatusDocument, statusDocument } from "../documents/status.ts";
 import { rfc3339 } from "../documents.ts";
+import { mustBeKnown } from "../known.ts";
 import { type Params, PROTOCOL } from "../protocol.ts";
-import { mustBeKnown } from "./known.ts";
 
 const scopeOf = ({ lane, repo, batch, account }: Params<"scheduler.pause"> | Params<"scheduler.resume">): PauseScope =>
 	given({ lane, repo, batch, account });

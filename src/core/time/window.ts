@@ -55,6 +55,39 @@ export function windowEnd(window: "hour" | "day", at: number, timezone: string):
 	return windowStart("day", start + 27 * 3_600_000, timezone);
 }
 
+const DAY_MS = 86_400_000;
+const dates = new Map<string, Intl.DateTimeFormat>();
+
+/** The number of the local date at `at`: days from 1970-01-01, whatever the zone. */
+export function localDay(at: number, timezone: string): number {
+	let format = dates.get(timezone);
+	if (!format) {
+		format = new Intl.DateTimeFormat("en-GB", { timeZone: timezone, year: "numeric", month: "2-digit", day: "2-digit" });
+		dates.set(timezone, format);
+	}
+	const found = { year: 1970, month: 1, day: 1 };
+	for (const { type, value } of format.formatToParts(at))
+		if (type === "year" || type === "month" || type === "day") found[type] = Number(value);
+	return Math.floor(Date.UTC(found.year, found.month - 1, found.day) / DAY_MS);
+}
+
+/** Starts of days that were computed, by zone. `Intl` takes about 30 µs for one, and figures of a year need 365 of them. */
+const starts = new Map<string, number>();
+const KEPT_STARTS = 5000;
+
+/** When the local date of this number began. */
+export function dayStart(day: number, timezone: string): number {
+	const key = `${day} ${timezone}`;
+	let start = starts.get(key);
+	if (start === undefined) {
+		const noon = day * DAY_MS + DAY_MS / 2;
+		start = windowStart("day", noon + (day - localDay(noon, timezone)) * DAY_MS, timezone);
+		if (starts.size >= KEPT_STARTS) starts.clear();
+		starts.set(key, start);
+	}
+	return start;
+}
+
 export type Hours = { from: number; to: number };
 
 /** "22:00-06:00" → minutes of the day; undefined if it is invalid. */

@@ -7,6 +7,7 @@ import { DENIED_MAX } from "../../core/agents/permissions/denied.ts";
 import * as check from "../../core/input/check.ts";
 import { exactPayload, readPayload } from "../../core/input/payload.ts";
 import { MERGE_STATUSES, STATUSES, STOP_KINDS } from "../../core/job.ts";
+import { STATS_BUCKETS, STATS_BY } from "../../core/rollups/stats.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
 import { type Fields, fieldsReader, type Reader } from "../../core/schema/field.ts";
 import { CLAIM, HOST_RUN_END, RUN_END } from "../../core/schema/run.ts";
@@ -219,6 +220,16 @@ export const ARGUMENTS = {
 	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
 	closeBatch: [label("name"), act()],
+	stats: [
+		optional(
+			object("options", {
+				since: time,
+				until: time,
+				by: (value, field) => check.oneOf(value, STATS_BY, field),
+				bucket: (value, field) => check.oneOf(value, STATS_BUCKETS, field),
+			}),
+		),
+	],
 	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label, frozen: numbers }))],
 	plan: [optional(object("options", { max: whole(0, 1000), cycle, kinds: CLAIM.kinds.read }))],
 	tick: [optional(object("options", { cycle }))],

@@ -3,6 +3,7 @@
 import type { EventRow, Scheduler } from "../../contracts/scheduler.ts";
 import { ask } from "../../contracts/store.ts";
 import { resultsFor } from "../operations/verdicts.ts";
+import { readStats } from "../rollups/read.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import { reading } from "../transaction/pending.ts";
 import { makeForecast } from "../views/forecast.ts";
@@ -44,6 +45,7 @@ export const viewMethods = (parts: LibraryParts) => {
 		batches: () => core.look(() => registers.batches()),
 		artifacts: () => core.look(() => registers.artifacts()),
 		forecast: (wanted = {}) => makeForecast({ core, config, clock, host }, wanted),
+		stats: async (wanted = {}) => core.look((tx) => readStats(tx, wanted)),
 		events: (from = {}) => events(parts, from.since ?? 0),
 		lastEvent: () => core.look(reading(registers.lastEvent)),
 	} satisfies Partial<Scheduler>;

@@ -21,6 +21,8 @@ import { isAnothersProbe, letOthersProbe, noteProbe } from "../limits/breakers.t
 import { reserveBudgets } from "../limits/budgets.ts";
 import { drawOnCycle, hasCycles } from "../limits/cycle.ts";
 import { isAnothersTry, letOthersTry, noteOutageProbe } from "../limits/outages.ts";
+import { noteStart } from "../rollups/notes.ts";
+import { takeWaits } from "../rollups/wait-time.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { drain } from "../waiting/drain.ts";
 import { factsOf, plainFacts } from "../waiting/gate-facts.ts";
@@ -68,6 +70,8 @@ export function* handOut(tx: Tx, started: readonly Job[]): Op<Claimed[]> {
 	for (const job of started) {
 		const spec = specs.get(job.id);
 		const problem = specProblem(job, spec);
+		// Rollups tell models apart, and only the spec knows the model.
+		if (spec?.model !== undefined && job.run) job.run.model = spec.model;
 		if (spec !== undefined && problem === undefined) claimed.push({ job: copy(job), spec: copy(spec), run: { ...(job.run as Run) } });
 		else yield* endUnusable(tx, job, problem as string);
 	}
@@ -237,6 +241,7 @@ const BEFORE_RUN = [...WAIT_FIELDS, "rank", "exit_kind", "goes_on", "exit_code",
 
 function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	const account = chooseAccount(bucket, tx.world(claimer.host)) ?? undefined;
+	const waits = takeWaits(tx, job);
 	tx.leave(job);
 	job.attempt++;
 	const run: Run = {
@@ -269,6 +274,7 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	if (account !== undefined) told.account = account;
 	if (claimer.host !== undefined) told.started_by = run.started_by ?? "daemon";
 	tx.move(job, "running", "started", told);
+	noteStart(tx, job, run, { waits, ready_ms: waited_ms });
 	if (!queuePolicy(job.kind).isCounted) return;
 	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
 	tx.countStart();

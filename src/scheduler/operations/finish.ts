@@ -12,6 +12,8 @@ import { accountWorks, limitAccount } from "../limits/account-holds.ts";
 import { launchFailed, launchWorked, probeUndecided } from "../limits/breakers.ts";
 import { chargeRun, releaseBudgets } from "../limits/budgets.ts";
 import { accountAnswers, outageAtEnd } from "../limits/outages.ts";
+import { noteRunEnd } from "../rollups/notes.ts";
+import { beginWaiting } from "../rollups/wait-time.ts";
 import { runningJob } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { recount } from "../waiting/gate-facts.ts";
@@ -154,7 +156,8 @@ function* end(tx: Tx, job: RunningJob, next: Extract<Next, { to: "end" }>, endin
 	}
 	const { run } = job;
 	(job as Job).run = undefined;
-	yield* endJob(tx, job, ending.usage === undefined ? next : { ...next, usage: ending.usage });
+	noteRunEnd(tx, job, run, { usage: ending.usage, after: "end" });
+	yield* endJob(tx, job, ending.usage === undefined ? next : { ...next, usage: ending.usage }, run);
 	const { attempt, host, worker, account, started_at } = run;
 	job.last_run = account === undefined ? { attempt, host, worker, started_at } : { attempt, host, worker, account, started_at };
 	if (job.locks) yield* releaseLocks(tx, job);
@@ -181,6 +184,8 @@ function* wait(tx: Tx, job: RunningJob, next: Extract<Next, { to: "wait" }>, end
 	job.exit_kind = next.exit_kind;
 	if (ending.goes_on && next.exit_kind === "crashed") job.goes_on = true;
 	if (job.session !== undefined && run.account !== undefined && job.account === undefined) job.prefer = run.account;
+	noteRunEnd(tx, job, run, { usage: ending.usage, after: next.burns === "nothing" ? "wait" : "retry" });
+	beginWaiting(tx, job);
 	drop(job, ["run", "forced", "ready_at"]);
 	job.parked_on = "end";
 	job.bucket = tx.bucketFor(job).id;

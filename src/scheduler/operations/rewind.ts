@@ -7,6 +7,7 @@ import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../../core/fact.ts";
 import { fits } from "../../core/gates/after.ts";
 import { drop, isTerminal, isWaiting, type Job, WAIT_FIELDS } from "../../core/job.ts";
+import { beginWaiting } from "../rollups/wait-time.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { dropContinuation, wakeByFact } from "../waiting/continuation.ts";
@@ -259,6 +260,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 	if (job.will_merge) job.merge_status = "none";
 	job.parked_on = "end";
 	job.bucket = tx.bucketFor(job).id;
+	if (isTerminal(was)) beginWaiting(tx, job);
 	if (isTerminal(was)) tx.move(job, "queued", "reset", {});
 	else tx.touch(job);
 }

@@ -101,7 +101,10 @@ export function takeBack(tx: Tx, job: RunningJob): void {
 	if (!record) return;
 	for (const [key, amount] of lentBy(job, job.run)) tx.count("usage", key, -amount);
 	tx.put("wait", String(job.id), null);
-	tx.event("wait_ended", job.id, { attempt: job.run.attempt, waited_ms: Math.max(0, tx.now - record.since) });
+	const waited_ms = Math.max(0, tx.now - record.since);
+	job.run.lent_ms = (job.run.lent_ms ?? 0) + waited_ms;
+	tx.touch(job);
+	tx.event("wait_ended", job.id, { attempt: job.run.attempt, waited_ms });
 }
 
 /**

@@ -24,6 +24,7 @@ export const STANDING = [
 	"breaker",
 	"wait",
 	"ask",
+	"rollup_open",
 ] as const satisfies readonly RecordKind[];
 type StandingKind = (typeof STANDING)[number];
 const STANDING_KINDS: ReadonlySet<string> = new Set(STANDING);

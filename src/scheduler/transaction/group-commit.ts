@@ -16,6 +16,8 @@ import {
 import { nth, SluiceError } from "../../core/errors.ts";
 import type { EventRow } from "../../core/event.ts";
 import { beginDueCycle } from "../limits/cycle.ts";
+import { countNotes } from "../rollups/count.ts";
+import { HeldBuckets } from "../rollups/held.ts";
 import { drain } from "../waiting/drain.ts";
 import { sweep } from "../waiting/due.ts";
 import { fetchLocks, fetchWaiters, lockKeys } from "../waiting/lock-reads.ts";
@@ -71,6 +73,7 @@ export class Engine {
 	/** The last event that `onCommit` has reported, ours or another process's, and the last numbers given out. */
 	private seen: HighestIds | undefined;
 	private readonly doubts = new Doubts();
+	private readonly held = new HeldBuckets();
 	/** Since when another process has held the write lock while we wanted it. */
 	private busySince: number | undefined;
 	private graceUntil = Number.NEGATIVE_INFINITY;
@@ -285,7 +288,9 @@ export class Engine {
 				by,
 				cancelling: this.cancelling > 0,
 				wasDoubted: (key, since) => this.doubts.has(key, since),
+				held: this.held,
 			});
+			if (upkeep === "do") this.held.note(tx);
 			if (this.seen === undefined) this.doubts.begin(idsIn(this.memory).seq);
 			if (older && upkeep === "do") tellRestored(tx, older, this.seen as HighestIds);
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<StoreRead, T>) => this.drive(tx, op, begun);
@@ -308,6 +313,7 @@ export class Engine {
 			tx.answerLate();
 			if (tx.work.closing.size > 0) yield* drive(closeBatches(tx));
 			if (this.memory.nextDue === undefined) this.memory.nextDue = yield* drive(ask({ read: "next_due" }));
+			if (tx.rollupNotes.length > 0) yield* drive(countNotes(tx));
 			if (tx.pending()) yield store.write(tx.take());
 			yield store.commit();
 			this.memory.forget(tx.over);

@@ -5,6 +5,8 @@ import { ask, type Moved, type Op, type RecordKind } from "../../contracts/store
 import type { Bucket } from "../../core/bucket.ts";
 import type { StartedBy } from "../../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../../core/limits-view.ts";
+import type { RollupCounts } from "../../core/rollups/cell.ts";
+import type { RollupCaps, RollupPeriod } from "../../core/rollups/period.ts";
 import type { People } from "../../core/trust/people.ts";
 import type { KernelAgentRecord } from "../kernel/input.ts";
 import type { Streak } from "../limits/breakers.ts";
@@ -32,6 +34,12 @@ export type Pace = {
 	last_dispatch_at: number | null;
 };
 
+/**
+ * Where rollups are: the hour whose cells are open, the first hour that is kept as an hour, the first local date that is kept as a day. `begun_at`: when the
+ * first count was made. `caps`: those of the open hour.
+ */
+export type RollupState = { hour: number; hours_from: number; days_from: number; begun_at: number; caps: RollupCaps };
+
 /** Records of kind `meta`: one of each. */
 export type MetaMap = {
 	ids: Ids;
@@ -47,6 +55,7 @@ export type MetaMap = {
 	people: People;
 	/** The host that leads a fleet. */
 	leader: { host: string };
+	rollups: RollupState;
 };
 
 type RecordTypes = {
@@ -79,6 +88,8 @@ type RecordTypes = {
 	ask: AskRecord;
 	/** The answer to an `ask`, as the answering host gave it. */
 	reply: unknown;
+	rollup_open: RollupCounts;
+	rollup: RollupPeriod;
 };
 /** Every kind of the store has a row here: a missing one does not compile. */
 export type RecordMap = { [K in RecordKind]: RecordTypes[K] };

@@ -1,6 +1,6 @@
 // One transaction: what it has read and what it will write. Operations change jobs and records here; the engine's `take` hands the changes to the store.
 
-import { ask, type Changes, type JobRow, noChanges, type Op, type RecordKind } from "../../contracts/store.ts";
+import { ask, type Changes, noChanges, type Op, type RecordKind } from "../../contracts/store.ts";
 import { type Bucket, bucketKey, bucketOf } from "../../core/bucket.ts";
 import type { Config } from "../../core/config.ts";
 import { assert } from "../../core/errors.ts";
@@ -8,13 +8,15 @@ import type { EventKind, EventMap, EventRow, MoveKind, MoveMap } from "../../cor
 import { type JobFacts, noFacts } from "../../core/gates/gate.ts";
 import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
-import { READY } from "../../core/parked.ts";
 import type { ReadyJob } from "../../core/planning/ready-rows.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { HeldBuckets } from "../rollups/held.ts";
+import type { RollupNote } from "../rollups/notes.ts";
 import { LockWaiters } from "../waiting/lock-waiters.ts";
 import { Window } from "../waiting/ready-queue.ts";
 import { Worklist } from "../waiting/worklist.ts";
 import { isStanding, type Memory } from "./cache.ts";
+import { rowOf } from "./job-row.ts";
 import { worldOf } from "./limits-view.ts";
 import { type Ids, type MetaMap, type Pace, type RecordMap, storedRecords } from "./record-map.ts";
 import { Records } from "./records.ts";
@@ -26,6 +28,7 @@ export type TxOptions = {
 	by: string;
 	cancelling?: boolean;
 	wasDoubted?: (key: string, since: number) => boolean;
+	held?: HeldBuckets;
 };
 
 const NO_PACE: Pace = { last_cycle_at: -1e15, last_start_at: -1e15, starts: 0, last_dispatch_at: null };
@@ -65,6 +68,10 @@ export class Tx {
 	private readonly counters = { usage: new Set<string>(), depth: new Set<string>(), bucket: new Set<number>() };
 	private readonly records = new Records();
 	readonly lockWaiters = new LockWaiters();
+	/** What held the buckets of ready jobs until this transaction. */
+	readonly held: HeldBuckets;
+	/** Starts and ends that the rollups have to count. */
+	readonly rollupNotes: RollupNote[] = [];
 	private readonly ids: Ids;
 	private readonly pace: Pace;
 	private readonly counted = { ids: false, pace: false };
@@ -77,6 +84,7 @@ export class Tx {
 		this.chance = options.chance;
 		this.by = options.by;
 		this.cancelling = options.cancelling ?? false;
+		this.held = options.held ?? new HeldBuckets();
 		this.plainFacts = noFacts(options.now);
 		this.wasDoubted = options.wasDoubted ?? (() => false);
 		this.ids = { ...(memory.meta("ids") ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
@@ -309,7 +317,7 @@ export class Tx {
 	}
 
 	/** Writes a record without keeping it in memory because it is large; every reader reads it from the store. */
-	putAside<K extends "output" | "reply">(kind: K, key: string, value: RecordMap[K] | null): void {
+	putAside<K extends "output" | "reply" | "rollup">(kind: K, key: string, value: RecordMap[K] | null): void {
 		this.mutations++;
 		this.changes.records.push([kind, key, value]);
 	}
@@ -356,10 +364,10 @@ export class Tx {
 				else if (entry.at === "done") changes.undone.push(id);
 				changes.done.push(job);
 				this.over.push(id);
-			} else if (entry.at === "job") (job.parked_on === "run" ? changes.running : changes.update).push(this.row(job));
+			} else if (entry.at === "job") (job.parked_on === "run" ? changes.running : changes.update).push(rowOf(this, job));
 			else {
 				if (entry.at === "done") changes.undone.push(id);
-				changes.insert.push(this.row(job));
+				changes.insert.push(rowOf(this, job));
 			}
 			entry.at = to;
 		}
@@ -387,14 +395,5 @@ export class Tx {
 		this.records.drain(changes);
 		this.changes = noChanges();
 		return changes;
-	}
-
-	private row(job: Job): JobRow {
-		const { id, parked_on: line, bucket, status, lane, batch = null, due_at: due = null } = job;
-		const { rank, level, age_at, ready_at } = this.headOf(job);
-		if (due !== null && (this.memory.nextDue === null || (this.memory.nextDue !== undefined && due < this.memory.nextDue)))
-			this.memory.nextDue = due;
-		const since = line === READY ? ready_at : null;
-		return { id, line, bucket, rank, level, age_at, ready_at: since, due_at: due, status, lane, batch, job };
 	}
 }

@@ -6,12 +6,14 @@ import type { MoveMap } from "../../core/event.ts";
 import { artifactKey, isMarker, isProbed, itemKey } from "../../core/fact.ts";
 import type { JobFacts, Verdict } from "../../core/gates/gate.ts";
 import { type Decision, decide } from "../../core/gates/index.ts";
-import { drop, type ExitKind, isWaiting, type Job, type Terminal, WAIT_FIELDS } from "../../core/job.ts";
+import { drop, type ExitKind, isWaiting, type Job, type Run, type Terminal, WAIT_FIELDS } from "../../core/job.ts";
 import { isOnBatch, isOnLock, READY } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { countSerial, uncountSerial } from "../limits/backlog.ts";
 import { returnName } from "../operations/names.ts";
 import { tellWaiters } from "../operations/waits.ts";
+import { noteEnd } from "../rollups/notes.ts";
+import { chargeWait } from "../rollups/wait-time.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { cancelNaming, hasContinuations, wakeByFact } from "./continuation.ts";
 import { doubtFact, factsOf, plainFacts } from "./gate-facts.ts";
@@ -56,6 +58,7 @@ export function* endByVerdict(tx: Tx, job: Job, { status, reason }: Verdict): Op
  */
 export function unplace(tx: Tx, job: Job): void {
 	const { parked_on } = job;
+	chargeWait(tx, job);
 	uncountSerial(tx, job);
 	if (parked_on === READY) {
 		tx.leave(job);
@@ -156,8 +159,8 @@ export type JobEnd = {
 
 const ENDED = [...WAIT_FIELDS, "ready_at", "rank", "forced", "question"] as const;
 
-/** Ends a job for good: unparks it and removes it from its chain and batch. Its dependents go on the worklist. */
-export function* endJob(tx: Tx, job: Job, end: JobEnd): Op<void> {
+/** Ends a job for good: unparks it and removes it from its chain and batch. Its dependents go on the worklist. `run`: the run that ended it. */
+export function* endJob(tx: Tx, job: Job, end: JobEnd, run?: Run): Op<void> {
 	if (isWaiting(job.status)) {
 		unplace(tx, job);
 		giveUpReservations(tx, job);
@@ -171,6 +174,7 @@ export function* endJob(tx: Tx, job: Job, end: JobEnd): Op<void> {
 	if (end.raw_exit_code !== undefined) job.raw_exit_code = end.raw_exit_code;
 	if (end.end_reason !== undefined) job.end_reason = end.end_reason;
 	tx.move(job, end.status, "ended", toldOf(job, end));
+	noteEnd(tx, job, run, end.status);
 	if (job.older_name) yield* returnName(tx, job);
 	if (job.item !== undefined) yield* leaveChain(tx, job, job.item);
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, "ended");

@@ -10,10 +10,10 @@ import { type At, doc, type Handlers, resolve, shown, shownAll } from "../../cal
 import type { LogPiece } from "../../context.ts";
 import { etaOf } from "../../documents/eta.ts";
 import { eventDocument, type JobDocument, reasonDocument } from "../../documents.ts";
+import { mustBeKnownScope } from "../../known.ts";
 import type { WaitedJob } from "../../protocol/job.ts";
 import { LIMITS, type Params } from "../../protocol.ts";
 import { lendSlot } from "../../run-waits.ts";
-import { mustBeKnownScope } from "../known.ts";
 
 /** How often a followed log is checked: a file gives no notification when it grows. */
 const LOG_LOOK_MS = 150;

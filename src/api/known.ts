@@ -1,8 +1,8 @@
 // Names that callers filter by: a misspelt one is refused, because it would find nothing.
 
-import { SluiceError } from "../../core/errors.ts";
-import { suggest } from "../../core/input/nearest.ts";
-import type { Context } from "../context.ts";
+import { SluiceError } from "../core/errors.ts";
+import { suggest } from "../core/input/nearest.ts";
+import type { Context } from "./context.ts";
 
 /** The refusal of a name that is not there: it suggests the nearest name, else `otherwise`. */
 export const noSuch = (what: string, name: string, all: readonly string[], otherwise: string, field = "name"): SluiceError =>

@@ -1,6 +1,6 @@
 // Descriptions of the commands for completion in a shell.
 
-import { named } from "../command.ts";
+import { named } from "../../command.ts";
 
 export const SHELL = named({
 	completion: {
@@ -11,13 +11,13 @@ export const SHELL = named({
 			["sluice completion zsh > ~/.zfunc/_sluice", "in a folder of your fpath"],
 			["sluice completion fish > ~/.config/fish/completions/sluice.fish", ""],
 		],
-		load: () => import("../commands/shell/completion.ts"),
+		load: () => import("../../commands/shell/completion.ts"),
 	},
 	__complete: {
 		help: "Words for completion.",
 		args: [{ name: "KIND", help: "job, lane or host.", take: "one" }],
 		examples: [["sluice __complete job", ""]],
 		hidden: true,
-		load: () => import("../commands/shell/complete.ts"),
+		load: () => import("../../commands/shell/complete.ts"),
 	},
 });
