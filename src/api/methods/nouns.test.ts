@@ -201,8 +201,7 @@ describe("scheduler", () => {
 			ready: true,
 			by: "bo",
 			role: "admin",
-			person: null,
-			shared: null,
+			...{ person: null, shared: null },
 		});
 		desk.pretended.doors = { port: null, problem: "port 7420 is taken by another program", ready: false };
 		expect(await desk.call("scheduler.version", {})).toMatchObject({ port: null, ready: false });
@@ -368,9 +367,8 @@ describe("nouns", () => {
 		]);
 		expect((await desk.call("host.list", {})).hosts.map(({ name }) => name)).toEqual(["local"]);
 		expect(await desk.call("artifact.mark", { artifact: "custom:review:A-1" })).toMatchObject({ present: true });
-		expect((await desk.call("artifact.list", {})).artifacts).toMatchObject([
-			{ artifact: "custom:review:A-1", present: true, observed_at: at(NOON) },
-		]);
+		const present = { artifact: "custom:review:A-1", present: true, observed_at: at(NOON) };
+		expect((await desk.call("artifact.list", {})).artifacts).toMatchObject([present]);
 		expect(await desk.call("artifact.mark", { artifact: "custom:review:A-1", absent: true })).toMatchObject({ present: false });
 		expect((await desk.call("artifact.list", {})).artifacts).toEqual([]);
 		expect(await desk.refused("artifact.mark", { artifact: "file:x" })).toMatchObject({ code: -32602 });
@@ -382,15 +380,14 @@ describe("configuration", () => {
 		const desk = await openDesk();
 		await desk.call("config.set", { key: "max_concurrent", value: 9 });
 		expect((await desk.call("scheduler.status", {})).max_concurrent).toBe(9);
-		expect((await desk.call("config.get", { key: "max_concurrent" })).settings).toEqual([
-			{ key: "max_concurrent", value: 9, origin: "config.yml" },
-		]);
+		const nine = { key: "max_concurrent", value: 9, origin: "config.yml" };
+		expect((await desk.call("config.get", { key: "max_concurrent" })).settings).toEqual([nine]);
 		expect((await desk.call("config.list", {})).settings).toHaveLength(1);
 		expect((await desk.call("config.unset", { key: "max_concurrent" })).settings).toHaveLength(1);
 		expect(await desk.call("config.check", {})).toEqual({ schema_version: 1, ok: true, problems: [] });
 		expect(await desk.call("config.check", { text: "bad" })).toMatchObject({ ok: false, problems: [{ code: "unknown_key" }] });
 		expect(await desk.refused("config.set", { key: "max_concurent", value: 9 })).toMatchObject({ data: { code: "unknown_key" } });
-		expect(await desk.refused("config.set", { key: "x" })).toMatchObject({ data: { field: "value" } });
+		expect((await desk.refused("config.set", { key: "x" })).data).toMatchObject({ field: "value" });
 	});
 
 	test("doctor.run returns the daemon's checks", async () => {

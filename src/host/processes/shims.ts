@@ -51,7 +51,7 @@ async function refuse(child: ChildProcess, { sh }: Programs): Promise<never> {
 	throw new Error(`cannot start ${sh}: ${cause.message}`, { cause });
 }
 
-export function openShims(parts: {
+type ShimParts = {
 	programs: Programs;
 	prelude: string;
 	/** How much nicer runs are than the daemon. */
@@ -60,8 +60,9 @@ export function openShims(parts: {
 	/** Prevents an attempt from ever starting and records why it did not. */
 	giveUp: (dir: string, why: string) => void;
 	exited: (run: string) => void;
-}) {
-	const { programs, prelude, nice, look, giveUp, exited } = parts;
+};
+
+export function openShims({ programs, prelude, nice, look, giveUp, exited }: ShimParts) {
 	const tag = randomBytes(4).toString("hex");
 	const shims = new Map<string, Shim>();
 	const busy = new Map<string, Shim>();

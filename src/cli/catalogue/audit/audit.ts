@@ -2,7 +2,7 @@
 
 import { commandsOf, flag, number, text } from "../../command.ts";
 
-export const AUDIT = commandsOf("", () => import("../../commands/audit.ts"), {
+export const AUDIT = commandsOf("", () => import("../../commands/audit/audit.ts"), {
 	audit: {
 		help: "Who did what, when and from where: every call that changed something, the newest first.",
 		more: ["Kept in the home, in files of bounded size; in a fleet each host keeps its own, and all hosts that answer are asked."],

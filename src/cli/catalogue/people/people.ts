@@ -5,7 +5,7 @@ import { commandsOf, text } from "../../command.ts";
 const NAME = { name: "NAME", help: "The person: a short name, or the address that a proxy passes on.", take: "one" } as const;
 const ROLES = ["viewer", "operator", "admin"] as const;
 
-export const PEOPLE = commandsOf("people", () => import("../../commands/people.ts"), {
+export const PEOPLE = commandsOf("people", () => import("../../commands/people/people.ts"), {
 	list: { help: "The people who share this daemon, and what each may do.", examples: [["sluice people list", "who is there"]] },
 	add: {
 		help: "Add a person, and print a link that signs in once.",

@@ -1,12 +1,12 @@
 // sluice people list, add, link, role and remove.
 
-import type { InvitedDocument, PersonDocument } from "../../api/protocol/people/people.ts";
-import { byVerb } from "../command.ts";
-import { answer, type Io } from "../io.ts";
-import { named, nothing, oneMethod } from "../one-method.ts";
-import { count, field, type ListColumn, printList, time } from "../printing/list.ts";
-import { plain } from "../printing/print.ts";
-import { agoWords, localTime } from "../times.ts";
+import type { InvitedDocument, PersonDocument } from "../../../api/protocol/people/people.ts";
+import { byVerb } from "../../command.ts";
+import { answer, type Io } from "../../io.ts";
+import { named, nothing, oneMethod } from "../../one-method.ts";
+import { count, field, type ListColumn, printList, time } from "../../printing/list.ts";
+import { plain } from "../../printing/print.ts";
+import { agoWords, localTime } from "../../times.ts";
 
 const ROLES = ["viewer", "operator", "admin"] as const;
 

@@ -1,14 +1,14 @@
 // sluice audit: who did what, when and from where.
 
-import type { AuditDocument } from "../../api/protocol/audit/audit.ts";
-import type { Params } from "../../api/protocol.ts";
-import type { Call } from "../command.ts";
-import { usage } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { oneMethod } from "../one-method.ts";
-import { field, type ListColumn, printList } from "../printing/list.ts";
-import { plain } from "../printing/print.ts";
-import { durationOf, localTime } from "../times.ts";
+import type { AuditDocument } from "../../../api/protocol/audit/audit.ts";
+import type { Params } from "../../../api/protocol.ts";
+import type { Call } from "../../command.ts";
+import { usage } from "../../failure.ts";
+import type { Io } from "../../io.ts";
+import { oneMethod } from "../../one-method.ts";
+import { field, type ListColumn, printList } from "../../printing/list.ts";
+import { plain } from "../../printing/print.ts";
+import { durationOf, localTime } from "../../times.ts";
 
 export const run = oneMethod("audit.list", paramsOf, ({ entries, missing_hosts }, io) => {
 	const several = new Set(entries.map(({ host }) => host)).size > 1;
