@@ -89,7 +89,11 @@ export async function openProxy(url: string): Promise<{ url: string; cut(): void
 }
 
 /** A link that signs in once, by way of the address at which the browser will open it. */
-async function linkTo({ url, token }: Pick<Site, "url" | "token">, path = "", role: "admin" | "operator" | "viewer" = "admin"): Promise<string> {
+async function linkTo(
+	{ url, token }: Pick<Site, "url" | "token">,
+	path = "",
+	role: "admin" | "operator" | "viewer" = "admin",
+): Promise<string> {
 	const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "session.code", params: { role } });
 	const answer = await fetch(`${url}rpc`, { method: "POST", headers: { Authorization: `Bearer ${token}` }, body });
 	const { result } = (await answer.json()) as { result: { code: string } };
