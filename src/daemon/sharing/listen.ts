@@ -1,6 +1,6 @@
 // The daemon on the network: opens the shared HTTP server by the settings, follows their changes, and renews its certificate.
 //
-//   at start     settings that cannot be used are logged and shown (sluice serve, status); the daemon works on without the network
+//   at start     settings that cannot be used are logged and shown (sluice serve, scheduler.version); the daemon works on without the network
 //   a change     the new server is opened, or the change is refused and the server before stays
 //   every hour   a certificate that is about to end, or whose file has changed, is replaced; connections stay
 
