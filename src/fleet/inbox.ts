@@ -105,9 +105,9 @@ export class Inbox {
 
 	private async carryOut(one: Row): Promise<void> {
 		const { messages, name, args, by, until } = one.request;
+		if (one.withdrawn || this.parts.store.consumed.has(one.request)) return this.decide(one, { value: undefined }, "dropped");
 		// A later version sent it: its host can lead, and this process cannot read the request.
 		if (messages > MESSAGES) return this.parts.handOver();
-		if (one.withdrawn || this.parts.store.consumed.has(one.request)) return this.decide(one, { value: undefined }, "dropped");
 		const isDry = name.startsWith(DRY_RUN);
 		const operation = operationOf(isDry ? name.slice(DRY_RUN.length) : name);
 		if (!operation) return this.decide(one, { error: unknownOperation(name) });

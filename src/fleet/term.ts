@@ -190,8 +190,9 @@ export class Term {
 	/** What the transaction that ended the term had decided, if it was committed all the same. */
 	private async outcomeOf(one: Incoming): Promise<Settlement | undefined> {
 		const { failure, parts } = this;
-		const wasCommitted = failure?.doubt && (await parts.wasCommitted(parts.leadership.epoch, failure.txn));
-		return wasCommitted ? this.store.lastDecision(one) : undefined;
+		const outcome = this.store.lastDecision(one);
+		if (!outcome || !failure?.doubt) return undefined;
+		return (await parts.wasCommitted(parts.leadership.epoch, failure.txn)) ? outcome : undefined;
 	}
 
 	/** Something other than a commit may let claims start jobs, or end them: time has passed, or settings have changed. */
