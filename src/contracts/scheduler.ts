@@ -17,6 +17,7 @@ import type { Kernel } from "./kernel.ts";
 import type { Log } from "./log.ts";
 import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
+import type { WebhookStates } from "./webhook.ts";
 
 export type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./adding.ts";
@@ -372,6 +373,8 @@ export interface Scheduler extends Fleet {
 	readonly kernel: Kernel;
 	/** Outputs of runs and questions about them, between hosts that share the store. */
 	readonly outputs: Outputs;
+	/** How far the events of webhooks are sent; the daemon sends them. */
+	readonly webhooks: WebhookStates;
 	close(): Promise<void>;
 }
 

@@ -79,6 +79,7 @@ type OtherMap = {
 	host_lost: { host: string; runs: number };
 	host_removed: { host: string };
 	host_offers: { host: string; repos: string[] | null };
+	webhook_retried: { webhook: string; from?: number };
 };
 
 /** Kind → data. */

@@ -19,7 +19,7 @@ import { createFleet } from "./hosts.ts";
 import { checkAct } from "./input.ts";
 import { cancelMethods, jobMethods } from "./jobs.ts";
 import { createLoop } from "./loop.ts";
-import { outputMethods } from "./outputs.ts";
+import { outputMethods, webhookMethods } from "./outputs.ts";
 import type { LibraryParts } from "./parts.ts";
 import { pollForOthers } from "./polling.ts";
 import { createQuestions } from "./questions.ts";
@@ -123,6 +123,7 @@ function methodsOf({ settings, fleet, prober, questions, loop, stopPolling, ...o
 			return loop.tick();
 		},
 		outputs: { ...outputMethods(core), inquire: questions.inquire, answer: questions.answer },
+		webhooks: webhookMethods(core),
 		kernel: kernelMethods(core, config),
 		async close() {
 			if (closed) return;
