@@ -25,6 +25,7 @@ import { runMethods } from "./methods/run.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
 import { sessionMethods } from "./methods/session.ts";
 import { sourceMethods } from "./methods/source.ts";
+import { webhookMethods } from "./methods/webhook/deliveries.ts";
 import { readBy, readParams } from "./params.ts";
 import { isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES, type RpcResponse } from "./protocol.ts";
 import { errorBody, Refusal } from "./refusal.ts";
@@ -137,6 +138,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...sourceMethods,
 	...recipeMethods,
 	...cronMethods,
+	...webhookMethods,
 	...repoMethods,
 	...configMethods,
 	...doctorMethods,

@@ -22,6 +22,7 @@ import { RUN_METHODS } from "./protocol/run.ts";
 import { SCHEDULER_METHODS } from "./protocol/scheduler.ts";
 import { SESSION_METHODS } from "./protocol/session.ts";
 import { SOURCE_METHODS } from "./protocol/source.ts";
+import { WEBHOOK_METHODS } from "./protocol/webhook.ts";
 
 export type { Method, Ref } from "./fields.ts";
 
@@ -47,6 +48,7 @@ export const METHODS = {
 	...HOST_METHODS,
 	...AGENT_METHODS,
 	...CRON_METHODS,
+	...WEBHOOK_METHODS,
 	...REPO_METHODS,
 	...KERNEL_METHODS,
 } as const satisfies Record<string, Method>;

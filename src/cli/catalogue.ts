@@ -24,6 +24,7 @@ import { SCHEDULER } from "./catalogue/scheduler.ts";
 import { SHELL } from "./catalogue/shell.ts";
 import { SOURCE } from "./catalogue/source.ts";
 import { STORE } from "./catalogue/store.ts";
+import { WEBHOOK } from "./catalogue/webhook/deliveries.ts";
 import type { CommandSpec } from "./command.ts";
 
 /** The commands of a noun that belong into this section, in this order. */
@@ -42,6 +43,7 @@ export const SECTIONS: readonly (readonly [title: string, commands: readonly Com
 	["Controlling", [...pick(SCHEDULER, "up", "down", "run", "pause", "resume", "clear"), ...CONFIG, ...DOCTOR, MCP]],
 	["Nouns", [...LANE, ...AGENT, ...ACCOUNT, ...BUDGET, ...LOCK, ...ARTIFACT, ...REPO, ...HOST, ...BATCH, ...SOURCE, ...RECIPE]],
 	["Times and triggers", CRON],
+	["Webhooks", WEBHOOK],
 	["The kernel's queue", KERNEL],
 	[
 		"Upkeep",
