@@ -12,6 +12,7 @@ import { accountWorks, limitAccount } from "../limits/account-holds.ts";
 import { launchFailed, launchWorked, probeUndecided } from "../limits/breakers.ts";
 import { chargeRun, releaseBudgets } from "../limits/budgets.ts";
 import { accountAnswers, outageAtEnd } from "../limits/outages.ts";
+import { countReview } from "../limits/reviews.ts";
 import { runningJob } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { recount } from "../waiting/gate-facts.ts";
@@ -155,6 +156,7 @@ function* end(tx: Tx, job: RunningJob, next: Extract<Next, { to: "end" }>, endin
 	const { run } = job;
 	(job as Job).run = undefined;
 	yield* endJob(tx, job, ending.usage === undefined ? next : { ...next, usage: ending.usage });
+	if (job.will_merge) countReview(tx, job);
 	const { attempt, host, worker, account, started_at } = run;
 	job.last_run = account === undefined ? { attempt, host, worker, started_at } : { attempt, host, worker, account, started_at };
 	if (job.locks) yield* releaseLocks(tx, job);

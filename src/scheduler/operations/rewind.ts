@@ -7,6 +7,7 @@ import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../../core/fact.ts";
 import { fits } from "../../core/gates/after.ts";
 import { drop, isTerminal, isWaiting, type Job, WAIT_FIELDS } from "../../core/job.ts";
+import { countReview } from "../limits/reviews.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { dropContinuation, wakeByFact } from "../waiting/continuation.ts";
@@ -261,6 +262,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 	job.bucket = tx.bucketFor(job).id;
 	if (isTerminal(was)) tx.move(job, "queued", "reset", {});
 	else tx.touch(job);
+	if (job.will_merge) countReview(tx, job);
 }
 
 /** Ids of predecessors, and of producers of what the job needs, that succeeded. */
