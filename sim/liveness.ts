@@ -4,6 +4,7 @@ import type { Config } from "../src/core/config.ts";
 import { allRefusals } from "./checkers/reasons.ts";
 import type { Drive } from "./drive.ts";
 import { agree } from "./model/agree.ts";
+import { isUnreviewed } from "./model/gates/late.ts";
 import { running, waiting } from "./model/state.ts";
 
 const ROUNDS = 400;
@@ -84,6 +85,8 @@ export async function liveness(drive: Drive): Promise<void> {
 		await drive.call({ method: "tick", args: [] });
 		await drive.call({ method: "tick", args: [] });
 		await answerAll(drive);
+		// A person reviews what waits: no job may stay behind the cap on unreviewed work.
+		for (const job of drive.state.jobs.filter(isUnreviewed)) await drive.call({ method: "merged", args: [job.id, "merged"] });
 		for (const [via, { name }] of drive.plan.hosts.entries()) {
 			// In a fleet every second claim is a host's own.
 			const host = drive.plan.fleet && (round + via) % 2 === 0 ? { host: name } : {};
@@ -102,7 +105,7 @@ export async function liveness(drive: Drive): Promise<void> {
 	agree(running(drive.state).length === 0, "jobs are still running after everything was ended");
 	for (const job of waiting(drive.state)) {
 		const refusals = allRefusals(drive.state, job);
-		const lasting = refusals.filter((refusal) => !["time", "locks", "capacity"].includes(refusal.gate));
+		const lasting = refusals.filter((refusal) => !["time", "locks", "capacity", "review"].includes(refusal.gate));
 		agree(
 			lasting.length > 0,
 			`job ${job.id} (${job.status}) never ends and nothing that lasts stands in its way: ${refusals.map((refusal) => refusal.codes[0]).join(", ") || "nothing at all"}`,

@@ -26,7 +26,7 @@ const moves = [
 const UNSEEN_CODES = ["deadline"];
 
 export const EXPECTED: readonly string[] = [
-	...["time", "after", "artifacts", "item", "head", "conditions", "approval", "locks", "holds", "budget", "host", "capacity"].map(
+	...["time", "after", "artifacts", "item", "head", "conditions", "approval", "locks", "holds", "review", "budget", "host", "capacity"].map(
 		(gate) => `gate:${gate}`,
 	),
 	...Object.keys(REASON_CODES)

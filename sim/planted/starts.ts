@@ -3,14 +3,17 @@
 import { backlogOf, hardLimit } from "../../src/core/config.ts";
 import { capacity, footprint, inUse } from "../../src/core/gates/buckets/capacity.ts";
 import { pausedReason } from "../../src/core/gates/buckets/holds.ts";
+import { review } from "../../src/core/gates/buckets/review.ts";
 import { deadline } from "../../src/core/gates/deadline.ts";
 import { isSpent } from "../../src/core/ledger.ts";
 import { ageBoost, levelOf } from "../../src/core/order.ts";
 import { backlog, uncountSerial } from "../../src/scheduler/limits/backlog.ts";
 import { releaseBudgets, reserveBudgets } from "../../src/scheduler/limits/budgets.ts";
 import { beginDueCycle, drawOnCycle, hasCycles, openCycle } from "../../src/scheduler/limits/cycle.ts";
+import { countReview } from "../../src/scheduler/limits/reviews.ts";
 import { addJob } from "../../src/scheduler/operations/add.ts";
 import { finish } from "../../src/scheduler/operations/finish.ts";
+import { rewind } from "../../src/scheduler/operations/rewind.ts";
 import { Tx } from "../../src/scheduler/transaction/tx.ts";
 import { always, type Bug, bugsOf, changed, everywhere, hidden, method, skipped, within } from "./bug.ts";
 
@@ -77,6 +80,19 @@ export const STARTS: Bug[] = [
 			method({ deadline }, "ask"),
 			(right) => (job, facts) => right(job, changed(facts, { now: facts.now - 3_600_000 })),
 		),
+	}),
+
+	...bugsOf("no run starts while too much work waits for review", {
+		"the cap on unreviewed work is one off": everywhere(method({ review }, "ask"), (right) => (bucket, world) => {
+			const usage = new Map([...world.usage].map(([key, count]) => [key, key.startsWith("review:") ? count - 1 : count]));
+			return right(bucket, changed(world, { usage }));
+		}),
+		"jobs that merge nothing wait for review, too": everywhere(
+			method({ review }, "ask"),
+			(right) => (bucket, world) => right({ ...bucket, merges: true }, world),
+		),
+		"a merge that is reported leaves the count of unreviewed jobs as it is": within(hidden("setMerge"), countReview, skipped),
+		"a rewound job still counts as unreviewed": within(hidden("reset", { beside: rewind }), countReview, skipped),
 	}),
 
 	...bugsOf("the order of starts", {

@@ -4,6 +4,7 @@ import type { Clock, Host } from "../contracts/host.ts";
 import type { Intake } from "../contracts/intake.ts";
 import type { Log } from "../contracts/log.ts";
 import type { FireResult, KernelDump, Scheduler, TriggerView } from "../contracts/scheduler.ts";
+import type { Webhooks } from "../contracts/webhook.ts";
 import type { PruneReport, RepoSettings, WorktreeView } from "../contracts/workspace.ts";
 import type { Format, Profile } from "../core/agents/profile.ts";
 import type { JobInput } from "../core/job.ts";
@@ -201,6 +202,7 @@ export type Context = {
 	supervisor: Supervision;
 	config: ConfigHandle;
 	triggers: TriggerHandle;
+	webhooks: Webhooks;
 	agents: AgentHandle;
 	repos: RepoHandle;
 	work: WorkHandle;

@@ -28,6 +28,7 @@ import { schedulerMethods } from "./methods/scheduler.ts";
 import { sessionMethods } from "./methods/session.ts";
 import { sourceMethods } from "./methods/source.ts";
 import { statsMethods } from "./methods/stats.ts";
+import { webhookMethods } from "./methods/webhook/deliveries.ts";
 import { readBy, readParams } from "./params.ts";
 import { isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES, type RpcResponse } from "./protocol.ts";
 import { errorBody, Refusal } from "./refusal.ts";
@@ -143,6 +144,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...sourceMethods,
 	...recipeMethods,
 	...cronMethods,
+	...webhookMethods,
 	...repoMethods,
 	...configMethods,
 	...doctorMethods,

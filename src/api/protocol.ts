@@ -25,6 +25,7 @@ import { SCHEDULER_METHODS } from "./protocol/scheduler.ts";
 import { SESSION_METHODS } from "./protocol/session.ts";
 import { SOURCE_METHODS } from "./protocol/source.ts";
 import { STATS_METHODS } from "./protocol/stats.ts";
+import { WEBHOOK_METHODS } from "./protocol/webhook/webhook.ts";
 
 export type { Method, Ref } from "./fields.ts";
 
@@ -51,6 +52,7 @@ export const METHODS = {
 	...HOST_METHODS,
 	...AGENT_METHODS,
 	...CRON_METHODS,
+	...WEBHOOK_METHODS,
 	...REPO_METHODS,
 	...PEOPLE_METHODS,
 	...AUDIT_METHODS,

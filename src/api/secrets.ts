@@ -72,7 +72,7 @@ export function masked(env: Record<string, string>, mask: Mask): Record<string, 
 }
 
 /**
- * A whole document, such as a part of the configuration (`key`: where it stands) or a recipe: variables are masked by their names in every `env` and `vars`,
+ * A whole document, such as a part of the configuration (`key`: where it stands) or a recipe: variables are masked by their names in every `env`, `vars` and `headers`,
  * fields by their keys at any depth of a `payload`, everything else by what it looks like. Of a webhook's address its path may be the secret.
  */
 export function maskedDeep(value: unknown, mask: Mask, key = ""): unknown {
@@ -80,8 +80,9 @@ export function maskedDeep(value: unknown, mask: Mask, key = ""): unknown {
 	const walk = (one: unknown, path: readonly string[]): unknown => {
 		if (typeof one === "string") {
 			const [parent = "", name = ""] = path.slice(-2);
-			if (parent === "notify" && name === "url") return withoutCredentials(one).replace(/^(\w+:\/\/[^/]*)\/.+$/, `$1/${MASKED}`);
-			const isNamed = parent === "env" || parent === "vars" || path.slice(0, -1).includes("payload");
+			const isWebhook = parent === "notify" || path.at(-3) === "webhooks";
+			if (isWebhook && name === "url") return withoutCredentials(one).replace(/^(\w+:\/\/[^/]*)\/.+$/, `$1/${MASKED}`);
+			const isNamed = parent === "env" || parent === "vars" || parent === "headers" || path.slice(0, -1).includes("payload");
 			return shown(isNamed ? name : null, one);
 		}
 		if (Array.isArray(one)) return one.map((inner) => walk(inner, path));

@@ -27,6 +27,7 @@ import { SHELL } from "./catalogue/shell/completion.ts";
 import { SOURCE } from "./catalogue/source.ts";
 import { STATS } from "./catalogue/stats.ts";
 import { STORE } from "./catalogue/store.ts";
+import { WEBHOOK } from "./catalogue/webhook/deliveries.ts";
 import type { CommandSpec } from "./command.ts";
 
 /** The commands of a noun that belong into this section, in this order. */
@@ -46,6 +47,7 @@ export const SECTIONS: readonly (readonly [title: string, commands: readonly Com
 	["Sharing", [...pick(SCHEDULER, "serve"), ...PEOPLE, ...AUDIT]],
 	["Nouns", [...LANE, ...AGENT, ...ACCOUNT, ...BUDGET, ...LOCK, ...ARTIFACT, ...REPO, ...HOST, ...BATCH, ...SOURCE, ...RECIPE]],
 	["Times and triggers", CRON],
+	["Webhooks", WEBHOOK],
 	["The kernel's queue", KERNEL],
 	[
 		"Upkeep",

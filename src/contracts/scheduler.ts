@@ -19,6 +19,7 @@ import type { Log } from "./log.ts";
 import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
 import type { PeopleRecord } from "./people.ts";
+import type { WebhookStates } from "./webhook.ts";
 
 export type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./adding.ts";
@@ -381,6 +382,8 @@ export interface Scheduler extends Fleet {
 	readonly outputs: Outputs;
 	/** The people who share the daemons of this store. */
 	readonly people: PeopleRecord;
+	/** How far the events of webhooks are sent; the daemon sends them. */
+	readonly webhooks: WebhookStates;
 	close(): Promise<void>;
 }
 

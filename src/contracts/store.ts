@@ -73,6 +73,8 @@ export type RecordKind =
 	| "calls"
 	| "agent"
 	| "trigger"
+	/** How far the events of a webhook are sent, by its name. */
+	| "webhook"
 	/** Runs that wait for jobs, by their job. */
 	| "wait"
 	/** Between hosts: kept outputs of runs, questions, and answers. `output` and `reply` are large. */

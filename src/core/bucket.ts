@@ -15,13 +15,18 @@ export type Bucket = {
 	labels?: string[];
 	stays?: string;
 	forced?: true;
+	/** Its jobs leave work that is merged, so that a person may have to look at it. */
+	merges?: true;
 	/** The bucket belongs to an `apply` that is not committed yet: none of its jobs may start. */
 	stage?: number;
 	/** Jobs ready now. */
 	ready: number;
 };
 
-type Traits = Pick<Job, "kind" | "lane" | "repo" | "account" | "prefer" | "owner" | "agent" | "uses" | "host_labels" | "stays" | "forced">;
+type Traits = Pick<
+	Job,
+	"kind" | "lane" | "repo" | "account" | "prefer" | "owner" | "agent" | "uses" | "host_labels" | "stays" | "forced" | "will_merge"
+>;
 
 /** Equal keys mean equal answers of the bucket gates. Plain jobs get a short key, because every add computes one. */
 export function bucketKey(job: Traits, stage?: number): string {
@@ -42,7 +47,9 @@ export function bucketKey(job: Traits, stage?: number): string {
 	const uses = job.uses && Object.entries(job.uses).sort(([a], [b]) => (a < b ? -1 : 1));
 	const labels = job.host_labels && [...job.host_labels].sort();
 	const more = job.stays === undefined ? "" : `/${job.stays}`;
-	return `${plain}/${JSON.stringify([job.repo, job.account, job.prefer, job.owner, job.agent, uses, labels, job.forced, stage])}${more}`;
+	const merges = job.will_merge ? ["merges"] : [];
+	const parts = [job.repo, job.account, job.prefer, job.owner, job.agent, uses, labels, job.forced, stage, ...merges];
+	return `${plain}/${JSON.stringify(parts)}${more}`;
 }
 
 export function bucketOf(job: Traits, id: number, stage?: number): Bucket {
@@ -56,6 +63,7 @@ export function bucketOf(job: Traits, id: number, stage?: number): Bucket {
 	if (job.host_labels !== undefined) bucket.labels = job.host_labels;
 	if (job.stays !== undefined) bucket.stays = job.stays;
 	if (job.forced) bucket.forced = true;
+	if (job.will_merge) bucket.merges = true;
 	if (stage !== undefined) bucket.stage = stage;
 	return bucket;
 }

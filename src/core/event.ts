@@ -81,6 +81,7 @@ type OtherMap = {
 	host_removed: { host: string };
 	host_offers: { host: string; repos: string[] | null };
 	people_changed: { person: string; change: PeopleChange["do"] };
+	webhook_retried: { webhook: string; from?: number };
 };
 
 /** Kind → data. */

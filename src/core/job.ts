@@ -123,6 +123,10 @@ export const isMergeStuck = ({ status, merge_status, merge_report }: Pick<Job, "
 	return merge_status === "conflict" || merge_status === "verify_failed" || merge_status === "base_dirty";
 };
 
+/** Its work waits for a person: its request for review is open, or its merge is stuck. Gate `review` counts these jobs. */
+export const isUnreviewed = (job: Pick<Job, "status" | "will_merge" | "merge_status" | "merge_report">): boolean =>
+	job.status === "succeeded" && job.will_merge === true && (job.merge_status === "requested" || isMergeStuck(job));
+
 type ShownMerge = {
 	merge_status?: MergeStatus | null;
 	merge_target?: string | null;
@@ -251,6 +255,8 @@ export type Job = {
 	will_merge?: true | undefined;
 	merge_status?: MergeStatus | undefined;
 	merge_report?: MergeReport | undefined;
+	/** It is counted among the unreviewed jobs of its repo. Absent in jobs that earlier versions ended. */
+	unreviewed?: true | undefined;
 	approval?: "needed" | "given" | undefined;
 	question?: string | undefined;
 	/** A person's answer to the last question, and the question; passed to the next run. */
@@ -344,6 +350,7 @@ export const HIDDEN_FIELDS = [
 	"older_name",
 	"waited",
 	"charged_at",
+	"unreviewed",
 ] as const satisfies readonly (keyof Job)[];
 
 export type { JobInput } from "./schema/job.ts";

@@ -76,7 +76,7 @@ export type HostRecord = {
 
 /**
  * Counts of live runs by cap: `all`, `lane:x`, `repo:x`, `account:x`, `host:x`, `resource:x`; and their reservations of `budget:<ledger>`. `lent:<cap>`:
- * how many of them wait for other jobs and lend their slot.
+ * how many of them wait for other jobs and lend their slot. `review:<repo>`: ended jobs whose work waits for a person.
  */
 type Usage = ReadonlyMap<string, number>;
 

@@ -6,7 +6,7 @@ import type { Waiting } from "./job.ts";
 export const JOB_GATE_NAMES = ["time", "deadline", "after", "artifacts", "item", "head", "conditions", "approval", "locks"] as const;
 export type JobGateName = (typeof JOB_GATE_NAMES)[number];
 /** Gates that decide about all jobs of a bucket. */
-export const BUCKET_GATE_NAMES = ["holds", "budget", "host", "capacity"] as const;
+export const BUCKET_GATE_NAMES = ["holds", "review", "budget", "host", "capacity"] as const;
 export type BucketGateName = (typeof BUCKET_GATE_NAMES)[number];
 /** In order: the first gate that refuses determines the job's status and `wait_reason`. */
 export const GATES = [...JOB_GATE_NAMES, ...BUCKET_GATE_NAMES, "spawn"] as const;
@@ -31,6 +31,7 @@ export const REASON_CODES = {
 	account_closed: "queued",
 	outage: "queued",
 	breaker_open: "queued",
+	review: "queued",
 	budget: "queued",
 	no_host: "queued",
 	capacity: "queued",

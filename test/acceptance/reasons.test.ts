@@ -117,6 +117,17 @@ const SCENARIOS: Record<ReasonCode, Scenario> = {
 		for (const job of jobs) await t.end(job, "launch_failed", { message: "not found" });
 		return { job: jobs[0]!, reason: { gate: "holds", subject: "agent:claude", clears_at: t.clock.now() + MINUTE } };
 	},
+	review: async (t) => {
+		await t.sluice.configure({ review: { max_open: 1 } });
+		const first = await t.add({ repo: "app" });
+		await t.start();
+		await t.end(first, "completed", { exit_code: 0, merge_status: "requested" });
+		const job = await t.add({ repo: "app" });
+		return {
+			job,
+			reason: { gate: "review", subject: "repo:app", detail: "repo app has 1 unreviewed of at most 1: their work waits for a person" },
+		};
+	},
 	budget: async (t) => {
 		await t.sluice.grant("owner:ann", "tokens", { limit: 100, window: "day" });
 		await t.sluice.charge("owner:ann", "tokens", 100);

@@ -1,4 +1,4 @@
-// The bucket gates: holds, budget, host, capacity. They never park a job; they are asked anew each time.
+// The bucket gates: holds, review, budget, host, capacity. They never park a job; they are asked anew each time.
 
 import { laneOf } from "../../../src/core/config.ts";
 import { lookOf } from "../hosts.ts";
@@ -39,6 +39,19 @@ export function isBroken(state: State, name: string, now: number): boolean {
 	const breaker = breakerOf(state, name);
 	if (breaker.open_until === null || state.config.environment_breaker.failures <= 0) return false;
 	return breaker.open_until > now || breaker.probe !== null;
+}
+
+/** Ended, and a person has to look at what it left. */
+export const isUnreviewed = (job: ModelJob) =>
+	job.status === "succeeded" && job.will_merge && ["requested", "conflict", "verify_failed", "base_dirty"].includes(job.merge_status ?? "");
+
+function review(state: State, job: ModelJob): Refusal[] {
+	const { repo } = job;
+	if (repo === undefined || !job.will_merge) return [];
+	const own = state.config.repos[repo]?.max_open;
+	const most = own === undefined ? state.config.review.max_open : own;
+	const open = state.jobs.filter((other) => other.repo === repo && isUnreviewed(other)).length;
+	return most === null || open < most ? [] : [{ gate: "review", codes: ["review"], subject: `repo:${repo}` }];
 }
 
 function budget(state: State, job: ModelJob, now: number): Refusal[] {
@@ -108,6 +121,7 @@ export function late(state: State, job: ModelJob, now: number, by?: string): Ref
 	return [
 		...holds(state, job, now),
 		...chooseAccount(state, job, now).refusals,
+		...review(state, job),
 		...budget(state, job, now),
 		...hostGate(state, job, now, by),
 		...capacity(state, job, now, by),

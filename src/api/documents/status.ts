@@ -33,6 +33,8 @@ export type StatusDocument = ReturnType<typeof statusDocument> & {
 	http_problem?: string | null;
 	/** The disk of the home is nearly full. */
 	disk_problem?: string | null;
+	/** Webhooks whose last attempt failed, with what waits for them. */
+	webhook_problems?: { webhook: string; error: string; waiting: number; failed_at: Timestamp | null }[];
 	/** The daemon's clock. */
 	now?: Timestamp;
 };

@@ -96,6 +96,7 @@ describe("scheduler", () => {
 			backpressure: null,
 			last_dispatch_at: null,
 			unmerged: [],
+			webhook_problems: [],
 			needs_human: [],
 			denied: [],
 			recent_failures: { since: at(NOON - 86_400_000), failed: 0, blocked_by_dependency: 0 },

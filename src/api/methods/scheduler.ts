@@ -8,7 +8,7 @@ import { demandToAct, doc, type Handlers } from "../call.ts";
 import { type Context, frozenIn } from "../context.ts";
 import { forecastDocument } from "../documents/forecast.ts";
 import { type StatusDocument, statusDocument } from "../documents/status.ts";
-import { rfc3339 } from "../documents.ts";
+import { maybeTime, rfc3339 } from "../documents.ts";
 import { mustBeKnown } from "../known.ts";
 import { type Params, PROTOCOL } from "../protocol.ts";
 
@@ -62,6 +62,13 @@ function ownListen({ config }: Context): Record<string, unknown> {
 	return own;
 }
 
+async function webhookProblems({ webhooks }: Context): Promise<NonNullable<StatusDocument["webhook_problems"]>> {
+	return (await webhooks.list()).flatMap(({ name, enabled, error, problem, waiting, failed_at }) => {
+		const why = problem ?? error;
+		return !enabled || why === null ? [] : [{ webhook: name, error: why, waiting, failed_at: maybeTime(failed_at) }];
+	});
+}
+
 export const schedulerMethods: Handlers<"scheduler"> = {
 	"scheduler.status": async (_params, { context }) => ({
 		...statusDocument(await context.scheduler.status()),
@@ -71,6 +78,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		http_port: context.endpoints().port,
 		http_problem: context.endpoints().problem,
 		disk_problem: context.disk?.() ?? null,
+		webhook_problems: await webhookProblems(context),
 		now: rfc3339(context.clock.now()),
 	}),
 	"scheduler.run": async ({ dry_run }, at) => {

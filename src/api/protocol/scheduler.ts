@@ -55,7 +55,7 @@ export const SCHEDULER_METHODS = {
 		about: "Queue, caps, holds and hosts at a glance.",
 		params: {},
 		result:
-			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, agent, question, denied, since}], unmerged: [{job, name, merge_status, uncommitted, message, path, since}], budgets, recent_failures: {since, failed, blocked_by_dependency}, denied: [{job, name, denied}], config_problem, http_port, http_problem, disk_problem, now}",
+			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, agent, question, denied, since}], unmerged: [{job, name, merge_status, uncommitted, message, path, since}], budgets, recent_failures: {since, failed, blocked_by_dependency}, denied: [{job, name, denied}], config_problem, http_port, http_problem, disk_problem, webhook_problems: [{webhook, error, waiting, failed_at}], now}",
 	}),
 	"scheduler.run": viewerMethod<Doc<PlanReport>>()({
 		about:

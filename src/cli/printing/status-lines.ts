@@ -40,6 +40,8 @@ function daemonLines({ status, print: { paint }, now }: Shown): string[] {
 	const lines: string[] = [];
 	if (status.config_problem) lines.push(paint("red", `Not in force: ${printable(status.config_problem)}`));
 	if (status.disk_problem) lines.push(paint("red", `Disk: ${printable(status.disk_problem)}`));
+	for (const { webhook, error, waiting } of status.webhook_problems ?? [])
+		lines.push(paint("red", `Webhook ${printable(webhook)} fails: ${printable(error)}; ${counted(waiting, "event")} waiting`));
 	if (typeof status.http_port === "number") {
 		const address = `Dashboard: ${addressOf(status.http_port)}`;
 		lines.push(status.http_problem ? paint("yellow", `${address} (${printable(status.http_problem)})`) : address);

@@ -9,6 +9,7 @@ import { budget } from "./buckets/budget.ts";
 import { capacity } from "./buckets/capacity.ts";
 import { holds } from "./buckets/holds.ts";
 import { host } from "./buckets/host.ts";
+import { review } from "./buckets/review.ts";
 import { conditions } from "./conditions.ts";
 import { deadline } from "./deadline.ts";
 import type { BucketGate, FactGate, JobGate } from "./gate.ts";
@@ -28,6 +29,7 @@ const BY_NAME: Record<JobGateName, JobGate> & Record<BucketGateName, BucketGate>
 	approval,
 	locks,
 	holds,
+	review,
 	budget,
 	host,
 	capacity,

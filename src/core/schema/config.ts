@@ -17,7 +17,7 @@ import {
 	type ValueReader,
 	type ValuesOf,
 } from "./setting.ts";
-import { branchOrNone, cap, flag, labels, length, oneOf, whole, wordOrNone, zone } from "./setting-values.ts";
+import { branchOrNone, cap, flag, labels, length, oneOf, orNone, whole, wordOrNone, zone } from "./setting-values.ts";
 
 export const NO_RETRY: RetryPolicy = {
 	max: 0,
@@ -59,6 +59,8 @@ const numberOr =
 const autoOr = numberOr(["auto"], 0, 1_000_000_000);
 const breaker = numberOr(["off", "run"], 1, 1000);
 
+const openCap = orNone(whole(1));
+
 const LANE = {
 	max: setting(null, cap).about("Maximum number of live runs in this lane."),
 	priority: setting(0, whole(-1_000_000)).about("The lane's base in the priority sum: see [Order](#order)."),
@@ -92,6 +94,10 @@ export const CONFIG = {
 	repos: map(
 		{
 			max: setting(null, cap).about("Maximum number of live runs in this repo."),
+			max_open: optional(openCap).about(
+				"Maximum number of its jobs that have ended with work that waits for a person, instead of `review.max_open`; `null` = none.",
+				"`review.max_open`",
+			),
 			prefix: setting(null, wordOrNone).about("Prefix of the ids of its items; an item with another prefix is refused without `force`."),
 			/** What becomes of the work of jobs that do not say; `none` for a repo without a folder, which Sluice does not merge. Absent = direct. */
 			merge: optional(oneOf("direct", "mr", "local", "none")).about(null),
@@ -149,6 +155,11 @@ export const CONFIG = {
 		),
 		overdue_after_ms: setting(3_600_000, length()).about(
 			"A job that has been startable for longer than this is overdue. After this time, a job that still waits for locks also reserves them. `0` = off.",
+		),
+	}),
+	review: group({
+		max_open: setting(null, openCap).about(
+			"Maximum number of jobs of one repo that have ended with work that waits for a person: a merge that is `requested`, in conflict, refused by `verify`, or waiting for a dirty base or uncommitted work. While there are as many, no further job of that repo starts whose work would be merged. Runs under way go on. `null` = no cap.",
 		),
 	}),
 	parents: group({

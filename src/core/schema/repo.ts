@@ -1,4 +1,4 @@
-// What a host's settings say of a repo, one row a key; `max` and `prefix` belong to the scheduler (config.ts).
+// What a host's settings say of a repo, one row a key; `max`, `max_open` and `prefix` belong to the scheduler (config.ts).
 
 import { readAllow } from "../agents/permissions/allowing.ts";
 import * as check from "../input/check.ts";
@@ -56,8 +56,8 @@ export type RepoSettings = ValuesOf<typeof REPO>;
 export const REPO_DEFAULT: RepoSettings = usualOf(REPO);
 
 const { path: _path, url: _url, trusted: _trusted, ...OWN } = REPO;
-const { max, prefix } = CONFIG.repos.entry;
+const { max, max_open, prefix } = CONFIG.repos.entry;
 /** The keys that a repo's own sluice.yml may have, the scheduler's too. */
-export const REPO_FILE_KEYS = { ...OWN, max, prefix };
+export const REPO_FILE_KEYS = { ...OWN, max, max_open, prefix };
 /** All settings of a repo. */
 export type WholeRepo = RepoSettings & ValuesOf<typeof REPO_FILE_KEYS>;

@@ -14,6 +14,7 @@ import { RUN_SETTINGS } from "../../core/schema/run-settings.ts";
 import { checkedMap, group, map, type Rows, rowsReader, setting, usualOf, type ValuesOf } from "../../core/schema/setting.ts";
 import { argv, labelOrNone, labels, length, lengthOrNone, oneOf, orNone, someArgv, whole, zone } from "../../core/schema/setting-values.ts";
 import { SOURCES } from "../../core/schema/source.ts";
+import { WEBHOOKS } from "../../core/schema/webhook.ts";
 import { isDatabase } from "../../core/text/store-address.ts";
 import { CATCH_UPS } from "../../core/time/slots.ts";
 import { readSchedule } from "../../host/schedule.ts";
@@ -222,6 +223,7 @@ export const HOST = {
 	notify: setting([], notices).about(
 		"Where notifications go: a list of `{kind: desktop}`, `{kind: command, command: [argv]}` and `{kind: webhook, url: http://…}`, each optionally with `on`, a list of events: `batch_done`, `job_failed`, `needs_human`, `limit`, `budget` (these five are the default), `job_succeeded`, and `job_ended`, which is sent for every job that ends, in any way. `batch_done` says how many jobs the batch had and how many failed, expired, were blocked or cancelled (also as `data.counts`); it is sent once the batch has been closed for five seconds, so that a batch filled job by job causes one notification. A command gets the notification as JSON on standard input, and `SLUICE_NOTICE`, `SLUICE_TITLE`, `SLUICE_TEXT`, `SLUICE_JOB`, `SLUICE_BATCH`; a webhook the same JSON as a POST.",
 	),
+	webhooks: WEBHOOKS,
 	cron: checkedMap(CRON, needs(CRON, "schedule", "add"), "Triggers by time."),
 	watches: checkedMap(WATCH, needs(WATCH, "paths", "add"), "Triggers by files."),
 };

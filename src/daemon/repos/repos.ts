@@ -10,6 +10,7 @@ import type { Scheduler } from "../../contracts/scheduler.ts";
 import type { WorktreeView } from "../../contracts/workspace.ts";
 import type { Config } from "../../core/config.ts";
 import { messageOf, SluiceError } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import * as check from "../../core/input/check.ts";
 import { suggest } from "../../core/input/nearest.ts";
 import { REPO_DEFAULT, type WholeRepo } from "../../core/schema/repo.ts";
@@ -43,8 +44,8 @@ function writtenOf(config: InForce, name: string): WholeRepo | null {
 	const { repos } = config.engine();
 	if (!Object.hasOwn(repos, name)) return null;
 	const own = config.settings().repos;
-	const { max = null, prefix = null } = repos[name] ?? {};
-	return { ...((Object.hasOwn(own, name) ? own[name] : undefined) ?? REPO_DEFAULT), max, prefix };
+	const { max = null, prefix = null, max_open } = repos[name] ?? {};
+	return { ...((Object.hasOwn(own, name) ? own[name] : undefined) ?? REPO_DEFAULT), max, prefix, ...given({ max_open }) };
 }
 
 /** The repo's settings in force, including its trusted sluice.yml. */
@@ -70,8 +71,11 @@ export const repoChecks = (config: InForce): Checkup[] =>
 export function engineOf(config: InForce): Config {
 	const engine = config.engine();
 	const repos = Object.keys(engine.repos).map((name) => {
-		const { max, prefix, path, url, merge, base_branch } = settingsOf(config, name) as WholeRepo;
-		return [name, { max, prefix, merge: path === null && url === null ? ("none" as const) : merge, base: base_branch }] as const;
+		const { max, max_open, prefix, path, url, merge, base_branch } = settingsOf(config, name) as WholeRepo;
+		return [
+			name,
+			{ max, prefix, ...given({ max_open }), merge: path === null && url === null ? ("none" as const) : merge, base: base_branch },
+		] as const;
 	});
 	return { ...engine, repos: Object.fromEntries(repos) };
 }

@@ -28,6 +28,8 @@ export type Patient = {
 	database?: () => string | null;
 	/** Which of the repos' own files are not in force; absent without a daemon. */
 	repos?: () => Checkup[];
+	/** What webhooks could not deliver; absent without a daemon. */
+	webhooks?: () => Promise<Checkup[]>;
 	/** The daemon's socket, while it runs. */
 	socket?: string;
 	/** The address of its page, while it runs. */
@@ -74,7 +76,7 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 			}
 		}),
 	);
-	return [...here, ...(patient.repos?.() ?? []), ...database];
+	return [...here, ...(patient.repos?.() ?? []), ...((await patient.webhooks?.()) ?? []), ...database];
 }
 
 const atLeast = (what: string, version: string, oldest: string, hint: string): CheckResult =>

@@ -1,5 +1,5 @@
-// Last step of a start: heartbeats, runs of an earlier daemon are found again, claims begin; then merges, watches, triggers (cron slots, file watches) and
-// daemon.json.
+// Last step of a start: heartbeats, runs of an earlier daemon are found again, claims begin; then merges, watches, triggers (cron slots, file watches), webhooks
+// and daemon.json.
 
 import type { OutputRequest } from "../../contracts/output.ts";
 import { localHost } from "../../host/local.ts";
@@ -15,7 +15,7 @@ export async function begin(stages: Stages, doors: DoorStage, undo: Undo): Promi
 	const { home, log, version, startedAt } = stages.home;
 	const { store, hostName } = stages.config;
 	const { scheduler, lease, config, settings } = stages.queue;
-	const { intake, triggers, processes, work } = stages.work;
+	const { intake, triggers, webhooks, processes, work } = stages.work;
 	const { supervisor, others } = stages.runs;
 	const { stopping, serving } = doors;
 	lease.start({
@@ -46,6 +46,7 @@ export async function begin(stages: Stages, doors: DoorStage, undo: Undo): Promi
 	undo.push(keepRecord(home.record, { pid, version, port, started_at: new Date(startedAt).toISOString() }));
 	config.follow();
 	await triggers.reload();
+	webhooks.start();
 	stopping.ready();
 	if (store.shared)
 		log.info("this host shares a store", { host: hostName, labels: config.settings().host.labels.join(","), store: store.shown });

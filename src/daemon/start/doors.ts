@@ -20,6 +20,7 @@ import { auditOfFleet } from "../sharing/audit-of-fleet.ts";
 import { createSharing } from "../sharing/listen.ts";
 import { createStopping } from "../stopping.ts";
 import { webFolder } from "../version.ts";
+import { webhookChecks } from "../webhooks/checks.ts";
 import type { ConfigStage } from "./config.ts";
 import type { HomeStage } from "./home.ts";
 import type { QueueStage } from "./queue.ts";
@@ -111,6 +112,7 @@ function contextOf({ home: { env, home, log, version, startedAt }, config: { git
 		supervisor: runs.supervisor,
 		config,
 		triggers: at.triggers,
+		webhooks: at.webhooks,
 		agents: createAgents(config.settings, env),
 		repos: createRepos({ config, git, scheduler, clone: (name) => `${home.clones}/${name}`, worktrees: work.worktrees }),
 		work: { ...work, lookForBusy: () => observeBusy(Object.keys(placed()), host.probe, scheduler) },
@@ -143,6 +145,7 @@ function checkAll(stages: Stages, watchdog: Watchdog, { port, problem }: ReturnT
 		database: () => ("url" in store.at ? store.at.url : null),
 		socket: stages.runs.socket,
 		repos: () => repoChecks(config),
+		webhooks: async () => webhookChecks(await stages.work.webhooks.list()),
 		http: { port, problem },
 		env,
 	});

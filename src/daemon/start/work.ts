@@ -3,10 +3,12 @@
 import type { Host } from "../../contracts/host.ts";
 import { localDisk } from "../../host/disk.ts";
 import { usersOf } from "../../host/folder-users.ts";
-import { localHost } from "../../host/local.ts";
+import { httpPost } from "../../host/http-post.ts";
+import { chance, localHost } from "../../host/local.ts";
 import { openProcesses } from "../../host/processes/index.ts";
 import { runProgram } from "../../host/program.ts";
 import { readSchedule } from "../../host/schedule.ts";
+import { secret } from "../../host/secret.ts";
 import { watchPaths } from "../../host/watch-paths.ts";
 import { createWork } from "../../workspaces/index.ts";
 import { waitForOrphans } from "../../workspaces/orphans.ts";
@@ -17,7 +19,9 @@ import { openIntake } from "../intake.ts";
 import { writeMissingBases } from "../repos/base.ts";
 import { createFacts, createRepoFolders, pick } from "../repos/environment.ts";
 import { repoRecipes, settingsOf } from "../repos/repos.ts";
+import { createReveal } from "../reveal.ts";
 import { createTriggers, type Triggers } from "../triggers.ts";
+import { DaemonWebhooks } from "../webhooks/index.ts";
 import type { ConfigStage } from "./config.ts";
 import type { HomeStage } from "./home.ts";
 import { createLink } from "./link.ts";
@@ -56,9 +60,11 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 		company: stage.store.shared ? "others" : "alone",
 	});
 	undo.push(() => triggers.stop());
+	const webhooks = openWebhooks(base, stage, queue);
+	undo.push(() => webhooks.stop());
 	/** Takes over how the daemon is shared: connected by the doors. */
 	const listening: Listening = createLink(async (_listen: ListenSettings) => {});
-	followConfig(base, stage, queue, { intake, triggers, listening });
+	followConfig(base, stage, queue, { intake, triggers, webhooks, listening });
 
 	const processes = await openProcesses({ home: home.path, ...(stage.store.shared ? { lease: leaseFileOf(home) } : {}) });
 	undo.push(() => processes.close());
@@ -92,7 +98,29 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 	queue.answerProbes(probe);
 	/** This machine, with the facts of items, repos and files. */
 	const host = { ...facts, probe };
-	return { host, intake, triggers, listening, processes, work, placed, isLive, step };
+	return { host, intake, triggers, webhooks, listening, processes, work, placed, isLive, step };
+}
+
+/** Webhooks of this host's settings; nothing is sent before the daemon is up. */
+function openWebhooks(
+	{ env, clock, home, log, version }: HomeStage,
+	{ store }: ConfigStage,
+	{ scheduler, config }: QueueStage,
+): DaemonWebhooks {
+	const webhooks = new DaemonWebhooks({
+		scheduler,
+		host: localHost,
+		clock,
+		chance,
+		unique: () => secret(9),
+		log,
+		request: { post: httpPost, reveal: createReveal(env), now: clock.now, version },
+		queue: () => scheduler.identify(home.path),
+		secretNames: () => config.settings().secrets,
+		company: store.shared ? "others" : "alone",
+	});
+	webhooks.reload(config.settings().webhooks);
+	return webhooks;
 }
 
 /** Passes changed settings to the parts that keep some of them. Rejects if one of them refuses: then the settings before stay in force. */
@@ -100,13 +128,14 @@ function followConfig(
 	{ log }: HomeStage,
 	{ file, git }: ConfigStage,
 	queue: QueueStage,
-	parts: { intake: ReturnType<typeof openIntake>; triggers: Triggers; listening: Listening },
+	parts: { intake: ReturnType<typeof openIntake>; triggers: Triggers; webhooks: DaemonWebhooks; listening: Listening },
 ): void {
 	queue.config.onChange(async (next, before) => {
 		await queue.settings.takeOver({ engine: () => next.config, settings: () => next.settings });
 		await parts.intake.follow(next.settings);
 		await parts.triggers.reload(next.settings);
 		await parts.listening.call(next.settings.listen);
+		parts.webhooks.reload(next.settings.webhooks);
 		void writeMissingBases({ config: { settings: () => next.settings, set: file.set }, git, log });
 		if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start", { port: next.settings.port });
 	});

@@ -21,7 +21,7 @@ import { createFleet } from "./hosts.ts";
 import { checkAct } from "./input.ts";
 import { cancelMethods, jobMethods } from "./jobs.ts";
 import { createLoop } from "./loop.ts";
-import { outputMethods } from "./outputs.ts";
+import { outputMethods, webhookMethods } from "./outputs.ts";
 import type { LibraryParts } from "./parts.ts";
 import { pollForOthers } from "./polling.ts";
 import { createQuestions } from "./questions.ts";
@@ -129,6 +129,7 @@ function methodsOf({ settings, fleet, prober, questions, loop, stopPolling, ...o
 			read: () => core.look((tx) => answer(copy(tx.memory.meta("people") ?? {}))),
 			change: (change, act) => core.call("changePeople", change, act),
 		},
+		webhooks: webhookMethods(core),
 		kernel: kernelMethods(core, config),
 		async close() {
 			if (closed) return;

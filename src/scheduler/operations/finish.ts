@@ -12,6 +12,7 @@ import { accountWorks, limitAccount } from "../limits/account-holds.ts";
 import { launchFailed, launchWorked, probeUndecided } from "../limits/breakers.ts";
 import { chargeRun, releaseBudgets } from "../limits/budgets.ts";
 import { accountAnswers, outageAtEnd } from "../limits/outages.ts";
+import { countReview } from "../limits/reviews.ts";
 import { noteRunEnd } from "../rollups/notes.ts";
 import { beginWaiting } from "../rollups/wait-time.ts";
 import { runningJob } from "../transaction/find-job.ts";
@@ -158,6 +159,7 @@ function* end(tx: Tx, job: RunningJob, next: Extract<Next, { to: "end" }>, endin
 	(job as Job).run = undefined;
 	noteRunEnd(tx, job, run, { usage: ending.usage, after: "end" });
 	yield* endJob(tx, job, ending.usage === undefined ? next : { ...next, usage: ending.usage }, run);
+	if (job.will_merge) countReview(tx, job);
 	const { attempt, host, worker, account, started_at } = run;
 	job.last_run = account === undefined ? { attempt, host, worker, started_at } : { attempt, host, worker, account, started_at };
 	if (job.locks) yield* releaseLocks(tx, job);

@@ -189,6 +189,8 @@ export const OPERATIONS = {
 	offer: plain((tx, { host, repos }: OfHost & { repos: string[] | null }) => hosts.offer(tx, host, repos)),
 	askHost: plain(outputs.askHost),
 	replyTo: row((tx, { id, reply }: { id: string; reply: unknown }) => outputs.replyTo(tx, id, reply)),
+	keepWebhook: row(outputs.keepWebhook),
+	retryWebhook: row(outputs.retryWebhook),
 	collectReply: row((tx, { id, otherwise }: { id: string; otherwise: "wait" | "give up" }) => outputs.collectReply(tx, id, otherwise)),
 
 	// ---- the kernel contract --------------------------------------------------------------------------------------------------------

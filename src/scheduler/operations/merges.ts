@@ -3,6 +3,7 @@
 import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { isMerging, type Job, type MergeReport, type MergeStatus } from "../../core/job.ts";
+import { countReview } from "../limits/reviews.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { continueLater } from "../waiting/continuation.ts";
@@ -28,6 +29,7 @@ export function* mergeAgain(tx: Tx, id: number): Op<void> {
 	if (job.merge_status === "merged") throw new SluiceError("illegal_transition", `job ${id} is merged already`, { field: "id" });
 	job.merge_status = "pending";
 	job.merge_report = undefined;
+	countReview(tx, job);
 	tx.touch(job);
 	tx.event("merge_asked", id, {});
 }
@@ -55,6 +57,7 @@ function* setMerge(tx: Tx, job: Job, status: MergeStatus, report: MergeReport): 
 	const wasMerging = isMerging(job);
 	job.merge_status = status;
 	job.merge_report = Object.keys(report).length > 0 ? report : undefined;
+	countReview(tx, job);
 	tx.touch(job);
 	tx.event("merge", job.id, { merge_status: status, ...report });
 	if (job.dependents) continueLater(tx, { do: "merge", of: job.id, after: 0 });

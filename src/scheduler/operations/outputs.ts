@@ -6,10 +6,13 @@
 //   ask/<id>             asking and asked host, deadline; small,      when the answer is collected, or after the deadline
 //                        in every process's memory
 //   reply/<id>           the answer; large                            with its question
+//   webhook/<name>       how far its events are sent                  never: a webhook that comes back goes on from there
 
 import type { OutputRequest, RunOutput } from "../../contracts/output.ts";
 import { ask, type Op } from "../../contracts/store.ts";
+import type { WebhookRecord } from "../../contracts/webhook.ts";
 import { SluiceError } from "../../core/errors.ts";
+import { given } from "../../core/given.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import { storedRecords } from "../transaction/record-map.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -109,4 +112,25 @@ export function* collectReply(tx: Tx, id: string, otherwise: "wait" | "give up")
 	const [kept] = asked?.replied ? yield* storedRecords("reply", [id]) : [];
 	drop(tx, id);
 	return { answer: kept?.[1] ?? null };
+}
+
+// ---- webhooks -------------------------------------------------------------------------------------------------------------------
+
+export function* keepWebhook(tx: Tx, { name, record }: { name: string; record: WebhookRecord }): Op<void> {
+	yield* tx.get("webhook", name);
+	tx.put("webhook", name, record);
+}
+
+/** The leader's sender acts on the event. The record is changed as well, in case the leader dies before it does. */
+export function* retryWebhook(tx: Tx, { webhook, from }: { webhook: string; from?: number | undefined }): Op<void> {
+	const record = yield* tx.get("webhook", webhook);
+	if (record && from !== undefined) {
+		const pending = record.pending.filter(([seq]) => seq < from);
+		tx.put("webhook", webhook, { ...record, pending, cursor: Math.min(record.cursor, from - 1) });
+	}
+	tx.event("webhook_retried", null, { webhook, ...given({ from }) });
+}
+
+export function* webhookRecords(): Op<Record<string, WebhookRecord>> {
+	return Object.fromEntries(yield* storedRecords("webhook"));
 }

@@ -7,6 +7,7 @@ import { nth, SluiceError } from "../../core/errors.ts";
 import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../../core/fact.ts";
 import { fits } from "../../core/gates/after.ts";
 import { drop, isTerminal, isWaiting, type Job, WAIT_FIELDS } from "../../core/job.ts";
+import { countReview } from "../limits/reviews.ts";
 import { beginWaiting } from "../rollups/wait-time.ts";
 import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -263,6 +264,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 	if (isTerminal(was)) beginWaiting(tx, job);
 	if (isTerminal(was)) tx.move(job, "queued", "reset", {});
 	else tx.touch(job);
+	if (job.will_merge) countReview(tx, job);
 }
 
 /** Ids of predecessors, and of producers of what the job needs, that succeeded. */

@@ -8,6 +8,7 @@ import { isMerging, isTerminal, type Job, runId } from "../../core/job.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { type FoundRun, reconcile } from "../../core/reconcile.ts";
 import { copy } from "../../core/text/copy.ts";
+import { forgetReview } from "../limits/reviews.ts";
 import type { Tx } from "../transaction/tx.ts";
 import type { Core } from "./core.ts";
 import { finish, started } from "./finish.ts";
@@ -51,6 +52,7 @@ export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<GcPiece> {
 		yield* dropName(tx, job);
 		tx.put("family", String(job.id), null);
 		dropOutputs(tx, job.id, job.attempt);
+		forgetReview(tx, job);
 		tx.forget(job.id);
 		deleted++;
 	}

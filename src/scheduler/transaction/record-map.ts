@@ -2,6 +2,7 @@
 
 import type { RunOutput } from "../../contracts/output.ts";
 import { ask, type Moved, type Op, type RecordKind } from "../../contracts/store.ts";
+import type { WebhookRecord } from "../../contracts/webhook.ts";
 import type { Bucket } from "../../core/bucket.ts";
 import type { StartedBy } from "../../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../../core/limits-view.ts";
@@ -83,6 +84,7 @@ type RecordTypes = {
 	/** `last`: the last pid given out. */
 	agent: KernelAgentRecord | number;
 	trigger: TriggerRecord;
+	webhook: WebhookRecord;
 	wait: WaitRecord;
 	output: RunOutput;
 	ask: AskRecord;

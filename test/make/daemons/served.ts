@@ -14,6 +14,7 @@ import { PeopleBook } from "../../../src/api/server/people-book.ts";
 import { type ServeOptions, type Serving, serve } from "../../../src/api/server/serve.ts";
 import { SILENT } from "../../../src/contracts/log.ts";
 import type { PauseScope, Scheduler } from "../../../src/contracts/scheduler.ts";
+import type { Webhooks } from "../../../src/contracts/webhook.ts";
 import { SluiceError } from "../../../src/core/errors.ts";
 import * as check from "../../../src/core/input/check.ts";
 import type { RunVerdict } from "../../../src/core/runs/verdict.ts";
@@ -43,6 +44,7 @@ export type Pretended = {
 	checks: Checkup[];
 	secrets: string[];
 	triggers: TriggerInfo[];
+	webhooks: Webhooks;
 	agents: Record<string, { command: string[]; output?: "claude"; allow?: string[] }>;
 	live: ReturnType<Supervisor["live"]>;
 	outcomes: Map<string, Record<string, unknown>>;
@@ -104,6 +106,11 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		checks: [{ name: "node", ok: true, detail: "20.20" }],
 		secrets: [...SECRET_NAMES],
 		triggers: [],
+		webhooks: {
+			list: async () => [],
+			test: async () => ({ delivered: true, status: 200, took_ms: 1, error: null, answer: "" }),
+			retry: async () => {},
+		},
 		agents: { claude: { command: ["claude"] } },
 		live: [],
 		outcomes: new Map(),
@@ -184,6 +191,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			settings: () => ({ secrets: pretended.secrets }),
 		},
 		agents: createAgents(() => ({ agents: pretended.agents, accounts: {}, env: [] }), { PATH: "" }),
+		webhooks: pretended.webhooks,
 		triggers: { list: async () => pretended.triggers, run: async (name) => ({ outcome: "added", job: name.length }) },
 		repos: {
 			list: async () => [],

@@ -296,6 +296,8 @@ const ADVICE: Record<ReasonCode, ((reason: ReasonDocument, job: ShownJob) => str
 	account_closed: ({ subject }) => `settle it with the provider, then: sluice account clear ${nameIn(subject)}`,
 	breaker_open: ({ subject }) =>
 		`fix what made the launches fail; a probe tries by itself, or at once: sluice resume --${subject.replace(":", " ")}`,
+	review: ({ subject }) =>
+		`review and merge what waits (sluice status; sluice merge ID, or --drop), or raise the cap: sluice config set repos.${nameIn(subject)}.max_open N`,
 	budget: ({ subject }) => `grant more: sluice budget grant ${printable(subject.replace("/", " "))} LIMIT`,
 	no_host: () => "start a host that has its repo and labels; see sluice host list",
 	capacity: ({ subject }, job) =>
