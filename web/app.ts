@@ -56,6 +56,8 @@ class App {
 	/** Incremented whenever something besides jobs may have changed: limits, holds, batches. */
 	revision = 0;
 	me: Pick<Result<"scheduler.version">, "role" | "version" | "home" | "person" | "shared"> | null = null;
+	/** The stream was cut since the daemon said which role this page has. */
+	private isRoleOld = false;
 	place: Route = routeOf(location.search);
 	theme: Theme = (recall(THEME) as Theme | null) ?? "auto";
 	toasts: Toast[] = [];
@@ -204,8 +206,8 @@ class App {
 					keep(PAGE_TOKEN, null, "tab");
 					keep(PERSON_TOKEN, null);
 				}
-				// The stream of a person is cut when the role changes: the page asks again what it may do.
-				if (link.phase === "live" && was !== "live") this.me = null;
+				// The stream of a person is cut when the role changes: the page asks again what it may do, and stays as it is until the answer comes.
+				if (link.phase === "live" && was !== "live") this.isRoleOld = true;
 				if (was !== link.phase) this.tell("link");
 				if (was !== link.phase && (link.phase === "live" || link.phase === "polling")) this.look();
 			},
@@ -242,8 +244,9 @@ class App {
 	private async ask(): Promise<void> {
 		const { door } = this;
 		if (!door) return;
-		if (this.me === null) {
+		if (this.me === null || this.isRoleOld) {
 			this.me = await door.call("scheduler.version", {});
+			this.isRoleOld = false;
 			this.tell("link");
 		}
 		const before = now();
