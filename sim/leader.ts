@@ -28,8 +28,10 @@ export const renewedBy =
 		const { stale_after_ms } = state.config;
 		const until = now + beatMs(stale_after_ms) + graceMs(stale_after_ms);
 		for (const host of state.hosts) {
-			if (host.lease_until === undefined || host.found_stale_at !== undefined) continue;
-			host.lease_until = Math.max(host.lease_until, until);
+			if (host.lease_until === undefined) continue;
+			// It may have beaten while no process led: its grace begins again.
+			if (host.found_stale_at !== undefined) host.found_stale_at = now;
+			else host.lease_until = Math.max(host.lease_until, until);
 		}
 		for (const job of state.jobs) if (job.run?.lease_until !== undefined) job.run.unsure = true;
 	};
