@@ -62,7 +62,7 @@ const pick = (n: number, salt: number, of: number): number =>
 
 const alike = (n: number): JobInput => {
 	const kind = pick(n, 1, 20);
-	return { payload: { n }, lane: `lane-${kind % 4}`, owner: `owner-${kind % 5}` };
+	return { command: ["true"], lane: `lane-${kind % 4}`, owner: `owner-${kind % 5}` };
 };
 const different = (n: number): JobInput => ({
 	agent: `agent-${pick(n, 4, 3)}`,

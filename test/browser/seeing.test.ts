@@ -72,9 +72,9 @@ test("what agents cost, wherever it counts; why, when and what a job did; its lo
 	await page.getByRole("img", { name: /Start latency: p90 \d/ }).waitFor();
 	await page.getByRole("img", { name: /Slots in use: \d+ % of \d/ }).waitFor();
 	await page.getByRole("img", { name: /Waits by cause: / }).waitFor();
-	await page.getByLabel("by").selectOption("agent");
+	await page.getByRole("combobox", { name: /^by/ }).selectOption("agent");
 	await page.getByRole("row", { name: /claude.*\$1\.87/ }).waitFor();
-	await page.getByLabel("by").selectOption("cause");
+	await page.getByRole("combobox", { name: /^by/ }).selectOption("cause");
 	await page.getByRole("columnheader", { name: "Waited" }).waitFor();
 	await site.over();
 });

@@ -51,7 +51,7 @@ describe("scripts", () => {
 
 describe("bash offers", () => {
 	test("commands, verbs, options", () => {
-		expect(offered(["sta"])).toEqual(["status"]);
+		expect(offered(["sta"])).toEqual(["status", "stats"]);
 		expect(offered(["lane", ""])).toEqual(["list", "set", "remove"]);
 		expect(offered(["list", "--st"])).toEqual(["--status"]);
 		expect(offered(["--json", "li"])).toEqual(["list"]);

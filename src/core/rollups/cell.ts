@@ -30,21 +30,9 @@ export type RollupCounts = { [S in Terminal]?: number } & {
 	start_bins?: Record<string, number>;
 };
 
-const SUMS = [
-	"started",
-	"runs",
-	"requeued",
-	"retried",
-	"succeeded",
-	"failed",
-	"cancelled",
-	"blocked_by_dependency",
-	"expired",
-	"slot_ms",
-	"cost_micro",
-	"tokens",
-] as const satisfies readonly (keyof RollupCounts)[];
-const MAPS = ["wait_ms", "start_bins"] as const satisfies readonly (keyof RollupCounts)[];
+type MapKey = "wait_ms" | "start_bins";
+type SumKey = Exclude<keyof RollupCounts, MapKey>;
+const MAPS = ["wait_ms", "start_bins"] as const satisfies readonly MapKey[];
 
 export type Trait = Record<RollupDimension, string | undefined>;
 
@@ -65,16 +53,19 @@ const plus = (a: number, b: number): number => Math.min(Number.MAX_SAFE_INTEGER,
 
 /** Adds `more` to `into`, in place; nothing of `more` becomes part of it. */
 export function addCounts(into: RollupCounts, more: RollupCounts): RollupCounts {
-	for (const key of SUMS) {
+	for (const name in more) {
+		const key = name as keyof RollupCounts;
 		const amount = more[key];
-		if (amount) into[key] = plus(into[key] ?? 0, amount);
-	}
-	for (const key of MAPS) {
-		const amounts = more[key];
-		if (!amounts) continue;
-		into[key] ??= {};
-		const sums = into[key];
-		for (const name in amounts) sums[name] = plus(sums[name] ?? 0, amounts[name] ?? 0);
+		if (!amount) continue;
+		if (typeof amount === "number") {
+			const sum = key as SumKey;
+			into[sum] = plus(into[sum] ?? 0, amount);
+			continue;
+		}
+		const map = key as MapKey;
+		into[map] ??= {};
+		const sums = into[map];
+		for (const one in amount) sums[one] = plus(sums[one] ?? 0, amount[one] ?? 0);
 	}
 	return into;
 }

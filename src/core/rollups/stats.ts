@@ -108,7 +108,6 @@ export function statsOf(slices: readonly RollupSlice[], asked: StatsAsked): Stat
 	const { since, until, by, bucket, timezone, known_since } = asked;
 	const times = bucketsIn(since, until, bucket, timezone);
 	const spans = spansOf(times, asked);
-	const all = newTally(times.length);
 	const groups = new Map<string, Tally>();
 	const caps: RollupCaps[] = times.map(() => ({}));
 	for (const { at, period } of [...slices].sort((a, b) => a.at - b.at)) {
@@ -116,13 +115,13 @@ export function statsOf(slices: readonly RollupSlice[], asked: StatsAsked): Stat
 		if (index < 0 || at >= until) continue;
 		if (Object.keys(period.caps).length > 0) caps[index] = period.caps;
 		for (const { of, counts } of period.cells) {
-			count(all, index, counts);
-			if (by === "cause")
-				for (const [code, ms] of Object.entries(counts.wait_ms ?? {}))
-					count(tallyOf(groups, code, times.length), index, { wait_ms: { [code]: ms } });
-			else count(tallyOf(groups, of[DIMENSIONS.indexOf(by)] ?? "", times.length), index, counts);
+			const part = tallyOf(groups, by === "cause" ? "" : (of[DIMENSIONS.indexOf(by)] ?? ""), times.length).parts[index];
+			if (part) addCounts(part, counts);
 		}
 	}
+	const all = sumOf([...groups.values()], times.length);
+	if (by === "cause") splitByCause(groups, all);
+	for (const tally of groups.values()) addUp(tally);
 	const known = carriedOn(caps, asked.caps);
 	const total = figuresOf(
 		all,
@@ -163,10 +162,25 @@ function tallyOf(groups: Map<string, Tally>, name: string, length: number): Tall
 	return tally;
 }
 
-function count(tally: Tally, index: number, counts: RollupCounts): void {
-	addCounts(tally.total, counts);
-	const part = tally.parts[index];
-	if (part) addCounts(part, counts);
+/** A year has tens of thousands of cells: each is added to one part of one group, and all sums are made of these. */
+function addUp({ total, parts }: Tally): void {
+	for (const part of parts) addCounts(total, part);
+}
+
+function sumOf(tallies: readonly Tally[], length: number): Tally {
+	const sum = newTally(length);
+	for (const { parts } of tallies) for (const [index, part] of sum.parts.entries()) addCounts(part, parts[index] ?? {});
+	addUp(sum);
+	return sum;
+}
+
+function splitByCause(groups: Map<string, Tally>, all: Tally): void {
+	groups.clear();
+	for (const [index, { wait_ms = {} }] of all.parts.entries())
+		for (const [code, ms] of Object.entries(wait_ms)) {
+			const part = tallyOf(groups, code, all.parts.length).parts[index];
+			if (part) addCounts(part, { wait_ms: { [code]: ms } });
+		}
 }
 
 function lastAtOrBefore(times: readonly number[], at: number): number {
@@ -278,11 +292,13 @@ function largest(groups: ReadonlyMap<string, Tally>, length: number): [string, T
 		(b.cost_micro ?? 0) - (a.cost_micro ?? 0) || (b.slot_ms ?? 0) - (a.slot_ms ?? 0) || waited(b) - waited(a);
 	const sorted = [...groups].sort(([one, a], [two, b]) => order(a.total, b.total) || (one < two ? -1 : 1));
 	if (sorted.length <= MOST_GROUPS) return sorted;
-	const rest = newTally(length);
-	for (const [, { parts }] of sorted.slice(MOST_GROUPS)) for (const [index, part] of parts.entries()) count(rest, index, part);
+	const rest = sumOf(
+		sorted.slice(MOST_GROUPS).map(([, tally]) => tally),
+		length,
+	);
 	const kept = sorted.slice(0, MOST_GROUPS);
 	const known = kept.find(([name]) => name === OTHER);
 	if (!known) return [...kept, [OTHER, rest]];
-	for (const [index, part] of rest.parts.entries()) count(known[1], index, part);
-	return kept;
+	const both = sumOf([known[1], rest], length);
+	return kept.map(([name, tally]) => [name, name === OTHER ? both : tally]);
 }

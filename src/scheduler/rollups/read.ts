@@ -26,7 +26,7 @@ export function* readStats(tx: Tx, { since, until, by = "lane", bucket }: StatsO
 	const size = bucket ?? (end - begin <= HOURLY_SPAN_MS ? "hour" : "day");
 	refuseSpan(tx, begin, end, size);
 	const { timezone } = tx.config;
-	const { known_since, slices } = yield* slicesFrom(tx, begin, end);
+	const { known_since, slices } = yield* slicesFrom(tx, begin, end, size);
 	const stats = statsOf(slices, { since: begin, until: end, by, bucket: size, timezone, known_since, caps: currentCaps(tx.config) });
 	return { ...stats, until: Math.min(end, tx.now) };
 }
@@ -49,18 +49,19 @@ function refuseSpan(tx: Tx, since: number, until: number, bucket: StatsBucket): 
 		});
 }
 
-function* slicesFrom(tx: Tx, since: number, until: number): Op<{ known_since: number | null; slices: RollupSlice[] }> {
+/** Figures by day take whole days where there are any, so that a year is read as 365 records and the hours of today. */
+function* slicesFrom(tx: Tx, since: number, until: number, bucket: StatsBucket): Op<{ known_since: number | null; slices: RollupSlice[] }> {
 	const { timezone } = tx.config;
 	const open = openPeriods(tx);
 	const state = tx.memory.meta("rollups");
 	const slices = [...open].map(([hour, period]): RollupSlice => ({ at: hour * HOUR_MS, period }));
 	if (state) {
-		const [firstDay, lastDay] = [localDay(since, timezone), localDay(state.hours_from * HOUR_MS, timezone)];
 		const starts = new Map<string, number>();
-		for (let day = Math.max(firstDay, state.days_from); day <= lastDay; day++) starts.set(dayKey(day), dayStart(day, timezone));
-		// The first bucket may be a day that began up to 25 hours before `since`.
-		for (let hour = Math.max(hourOf(since) - 25, state.hours_from); hour * HOUR_MS < until; hour++)
-			starts.set(hourKey(hour), hour * HOUR_MS);
+		const last = bucket === "day" ? localDay((state.days_to - 1) * HOUR_MS, timezone) : -1;
+		for (let day = Math.max(localDay(since, timezone), state.days_from); day <= last; day++)
+			starts.set(dayKey(day), dayStart(day, timezone));
+		const first = bucket === "day" ? state.days_to : Math.max(hourOf(since), state.hours_from);
+		for (let hour = first; hour * HOUR_MS < until; hour++) starts.set(hourKey(hour), hour * HOUR_MS);
 		for (const [key, period] of yield* storedRecords("rollup", [...starts.keys()])) slices.push({ at: starts.get(key) ?? 0, period });
 	}
 	const known_since = state ? Math.max(state.begun_at, dayStart(state.days_from, timezone)) : null;

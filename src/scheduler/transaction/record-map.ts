@@ -36,10 +36,10 @@ export type Pace = {
 };
 
 /**
- * Where rollups are: the hour whose cells are open, the first hour that is kept as an hour, the first local date that is kept as a day. `begun_at`: when the
- * first count was made. `caps`: those of the open hour.
+ * Where rollups are: the hour whose cells are open, the first hour that is kept as an hour, the first local date that is kept as a day, and the first hour
+ * that is not part of such a day yet. `begun_at`: when the first count was made. `caps`: those of the open hour.
  */
-export type RollupState = { hour: number; hours_from: number; days_from: number; begun_at: number; caps: RollupCaps };
+export type RollupState = { hour: number; hours_from: number; days_from: number; days_to: number; begun_at: number; caps: RollupCaps };
 
 /** Records of kind `meta`: one of each. */
 export type MetaMap = {
