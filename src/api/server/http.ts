@@ -8,8 +8,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openFilesLimit } from "../../host/open-files.ts";
+import { secret } from "../../host/secret.ts";
 import { answerText, type RpcServer } from "../dispatch.ts";
 import { LIMITS } from "../protocol.ts";
+import { compressed } from "./compress.ts";
 import { capConnections } from "./connection-cap.ts";
 import { eventStreams, type StreamOptions } from "./events.ts";
 import { createCallers, type Identified } from "./http-callers.ts";
@@ -39,7 +41,7 @@ const HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosnif
 
 export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{ port: number; close(): Promise<void> }> {
 	const { context } = rpc;
-	const page = options.web === undefined ? () => undefined : webFiles(options.web);
+	const page = options.web === undefined ? () => undefined : webFiles(options.web, secret(16));
 	const callers = createCallers(rpc);
 	const openStream = eventStreams(context, options.stream);
 	const server = createServer(TIMES, (request, response) => {
@@ -71,13 +73,13 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<{
 		if (url.pathname === "/health")
 			return send(response, request.method === "GET" ? json(200, { ok: true, version: context.version }) : notAllowed("GET"));
 		const file = page(url.pathname);
-		if (file) return send(response, request.method === "GET" || request.method === "HEAD" ? file : notAllowed("GET"));
+		if (file) return sendFile(request, response, file);
 		if (url.pathname === "/sign-in") return send(response, request.method === "POST" ? callers.signIn(request) : notAllowed("POST"));
 		const found = callers.identify(request);
 		if ("status" in found) return send(response, found);
 		cap.known(request.socket);
 		const reply = await route({ request, response, url, ...found });
-		if (reply) send(response, reply);
+		if (reply) send(response, await compressed(reply, request, "once"));
 	}
 
 	async function route(at: Exchange): Promise<HttpReply | undefined> {
@@ -137,6 +139,18 @@ async function listen(server: Server, port: number): Promise<number> {
 function send(response: ServerResponse, { status, headers = {}, body }: HttpReply): void {
 	response.writeHead(status, { ...HEADERS, ...headers });
 	response.end(body);
+}
+
+async function sendFile(request: IncomingMessage, response: ServerResponse, file: HttpReply): Promise<void> {
+	if (request.method !== "GET" && request.method !== "HEAD") return send(response, notAllowed("GET"));
+	const tag = file.headers?.ETag;
+	const isKnown =
+		tag !== undefined &&
+		String(request.headers["if-none-match"] ?? "")
+			.split(/\s*,\s*/)
+			.includes(tag);
+	if (isKnown) send(response, { status: 304, headers: file.headers ?? {} });
+	else send(response, await compressed(file, request, "kept"));
 }
 
 /** undefined: too long. A body that is not UTF-8 cannot be JSON: it becomes a text that does not parse. */
