@@ -2,13 +2,13 @@
 
 import type { StatusDocument } from "../src/api/documents/status.ts";
 import type { EventDocument } from "../src/api/documents.ts";
-import type { LockDocument } from "../src/api/protocol/lock.ts";
 import type { MethodName, Params, Result } from "../src/api/protocol.ts";
 import { exchange, openDoor, Refused, type RpcClient } from "./net/client.ts";
+import { queries } from "./net/queries.ts";
 import { type LinkState, Sync } from "./net/sync.ts";
 import { after, every, keep, monotonic, now, recall } from "./outside.ts";
-import { heldBy } from "./state/held.ts";
 import { Jobs } from "./state/jobs.ts";
+import { Queue } from "./state/queue.ts";
 import { addressOf, codeIn, type Filter, type Route, routeOf } from "./state/route.ts";
 
 export type Channel = "jobs" | "status" | "link" | "place" | "talk" | "clock";
@@ -20,7 +20,16 @@ export type Confirmation = {
 	/** The action loses something. */
 	grave: boolean;
 	/** A text to ask for besides the confirmation. */
-	field?: { label: string; value: string; needed: boolean; lines: number };
+	field?: {
+		label: string;
+		value: string;
+		needed: boolean;
+		lines: number;
+		/** What was typed is kept under this name until it is sent, also through a reload. */
+		draft?: string;
+	};
+	/** Which button Enter presses in a question without a field; by default the one that changes nothing. */
+	first?: "yes";
 	/** A choice, as value and label; the first is the default. If another one is chosen, the field may be empty. */
 	choice?: { label: string; options: [value: string, words: string][] };
 	act: (text: string, choice: string) => void;
@@ -36,6 +45,8 @@ const NO_CODE = "This is no link of sluice open. A token of the home does not si
 const THEME = "sluice.theme";
 /** With more jobs than this, the page redraws them at most four times a second. */
 const MANY = 2000;
+/** Ready jobs whose place is asked for. */
+const PLACES = 2000;
 
 class App {
 	readonly jobs = new Jobs();
@@ -44,9 +55,9 @@ class App {
 	/** `under`: a sign-in is in progress; `problem`: why the last one failed. */
 	signing: { under: boolean; problem: string | null } = { under: false, problem: null };
 	status: StatusDocument | null = null;
-	/** What holds a job back besides its own record; replaced by another function whenever that has changed. */
-	held = heldBy({ holds: [], locks: [] });
-	private around = "";
+	/** The order of the queue, and what its jobs wait for; replaced whenever that has changed. */
+	queue = new Queue();
+	private queued = "";
 	/** Incremented whenever something besides jobs may have changed: limits, holds, batches. */
 	revision = 0;
 	me: { role: string; version: string; home: string } | null = null;
@@ -172,11 +183,13 @@ class App {
 			monotonic,
 			changed: (events) => this.heard(events),
 			linked: (link) => {
-				const was = this.link.phase;
+				const { phase: was, problem } = this.link;
 				this.link = link;
 				if (link.phase === "refused") keep(PAGE_TOKEN, null, "tab");
-				if (was !== link.phase) this.tell("link");
-				if (was !== link.phase && (link.phase === "live" || link.phase === "polling")) this.look();
+				if (was !== link.phase || problem !== link.problem) this.tell("link");
+				if (was === link.phase || (link.phase !== "live" && link.phase !== "polling")) return;
+				this.look();
+				queries.heal();
 			},
 		});
 		void this.sync.run();
@@ -219,18 +232,18 @@ class App {
 		const before = now();
 		const status = await door.call("scheduler.status", {});
 		if (status.now !== undefined) this.offsetMs = Math.round(Date.parse(status.now) - (before + now()) / 2);
-		const waits = this.jobs.columns.all.blocked.some((row) => row.status === "waiting_on_locks");
-		this.seeAround(status.holds, waits ? (await door.call("lock.list", {})).locks : [], status.frozen ?? []);
+		this.see(await door.call("job.queue", { limit: PLACES }), status.frozen ?? []);
 		this.status = status;
 		this.revision++;
 		this.tell("status");
 	}
 
-	private seeAround(holds: StatusDocument["holds"], locks: readonly LockDocument[], frozen: readonly number[]): void {
-		const around = JSON.stringify([holds.map(({ kind, scope }) => [kind, scope]), locks, frozen]);
-		if (around === this.around) return;
-		this.around = around;
-		this.held = heldBy({ holds, locks, frozen });
+	private see({ jobs, causes, locked, counts, ready }: Result<"job.queue">, frozen: readonly number[]): void {
+		const told = { jobs, causes, locked, counts, ready };
+		const queued = JSON.stringify([told, frozen]);
+		if (queued === this.queued) return;
+		this.queued = queued;
+		this.queue = new Queue(told, new Set(frozen));
 		this.tell("jobs");
 	}
 

@@ -5,24 +5,24 @@ import type { LaneDocument } from "../../src/api/protocol/lane.ts";
 import { app } from "../app.ts";
 import { clearHold, clearQueue, pause, resume, type Scope, setLane, setMax } from "../parts/actions.ts";
 import { Loading, Moment, Problem } from "../parts/bits.tsx";
-import { useAsked, useNews } from "../parts/hooks.ts";
+import { useNews, useQuery } from "../parts/hooks.ts";
 import { count, inWords } from "../state/words.ts";
 import { Accounts, Budgets } from "./money.tsx";
 import { Hosts, Repos } from "./places.tsx";
 
-async function look(signal: AbortSignal) {
+async function look() {
 	const [lanes, accounts, budgets, repos] = await Promise.all([
-		app.call("lane.list", {}, signal),
-		app.call("account.list", {}, signal),
-		app.call("budget.list", {}, signal),
-		app.call("repo.list", {}, signal),
+		app.call("lane.list", {}),
+		app.call("account.list", {}),
+		app.call("budget.list", {}),
+		app.call("repo.list", {}),
 	]);
 	return { ...lanes, ...accounts, ...budgets, ...repos };
 }
 
 export function Limits() {
 	useNews("status", "link");
-	const { value, problem, again } = useAsked(look, "limits", String(app.revision));
+	const { value, problem, again } = useQuery("limits", look, String(app.revision));
 	if (!value) return problem ? <Problem text={problem} again={again} /> : <Loading what="the limits" />;
 	const paused = (scope: string) => app.status?.holds.some((hold) => hold.kind === "paused" && hold.scope === scope) ?? false;
 	return (

@@ -1,6 +1,6 @@
 // What ready jobs wait for, with what a person can do about it; and how many jobs there are of each status.
 
-import type { QueueReport } from "../../contracts/scheduler.ts";
+import type { JobView, LockView, QueueReport } from "../../contracts/scheduler.ts";
 import type { Status } from "../../core/job.ts";
 import type { ReasonCode } from "../../core/reason.ts";
 import type { Context } from "../context.ts";
@@ -35,6 +35,31 @@ export const causeDocument = (cause: Cause): CauseDocument => ({
 	clears_at: maybeTime(cause.clears_at),
 	remedy: remedyOf(cause),
 });
+
+/** Jobs that wait for a lock are explained up to this number. */
+const MOST_LOCKED = 500;
+
+/** Which job has the lock that each waiting job needs. */
+export async function lockedJobs({ scheduler }: Context): Promise<{ id: number; detail: string }[]> {
+	const waiting = await scheduler.list({ status: ["waiting_on_locks"], limit: MOST_LOCKED });
+	if (waiting.length === 0) return [];
+	const locks = new Map((await scheduler.locks()).map((lock) => [lock.key, lock]));
+	return waiting.flatMap((job) => {
+		const detail = lockWords(job, locks);
+		return detail === null ? [] : [{ id: job.id, detail }];
+	});
+}
+
+/** The first of its locks that it cannot take. */
+function lockWords({ id, locks = [] }: JobView, known: ReadonlyMap<string, LockView>): string | null {
+	for (const { key, mode } of locks) {
+		const { holders = [], reserved_for = null } = known.get(key) ?? {};
+		const [first, ...others] = holders.filter(({ job, mode: held }) => job !== id && (mode === "exclusive" || held === "exclusive"));
+		if (first) return `lock ${key}, held by job ${first.job}${others.length > 0 ? ` and ${others.length} more` : ""}`;
+		if (reserved_for !== null && reserved_for !== id) return `lock ${key}, kept for job ${reserved_for}`;
+	}
+	return null;
+}
 
 /** A value that is made again only after some times as long as it took: many callers cost little more than one. */
 export class Reused<T> {

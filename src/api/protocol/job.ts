@@ -119,6 +119,7 @@ export const JOB_METHODS = {
 			ready: number;
 			jobs: { id: number; cause: number | null }[];
 			causes: CauseDocument[];
+			locked: { id: number; detail: string }[];
 			counts: Record<Status, number>;
 			seq: number;
 		}>
@@ -126,7 +127,7 @@ export const JOB_METHODS = {
 		about: "Ready jobs in the order of their starts, the held ones last; what keeps each from starting; how many jobs have each status.",
 		params: { limit: maybe(whole("at most so many (200)", 1, 10_000)) },
 		result:
-			"{ready, jobs: [{id, cause}], causes: [{kind, subject, detail, jobs, clears_at, remedy}], counts, seq}; `cause` is an index in `causes`",
+			"{ready, jobs: [{id, cause}], causes: [{kind, subject, detail, jobs, clears_at, remedy}], locked: [{id, detail}], counts, seq}; `cause` is an index in `causes`, `locked` are jobs that wait for a lock, and which job has it",
 	}),
 	"job.search": viewerMethod<Doc<{ jobs: JobDocument[]; seq: number; looked: number; complete: boolean }>>()({
 		about:

@@ -9,7 +9,7 @@ import { isTerminal, type Status } from "../../../core/job.ts";
 import { type At, doc, type Handlers, only, resolve, shown, shownAll } from "../../call.ts";
 import type { LogPiece } from "../../context.ts";
 import { etaOf } from "../../documents/eta.ts";
-import { causeDocument, countsOf } from "../../documents/queue.ts";
+import { causeDocument, countsOf, lockedJobs } from "../../documents/queue.ts";
 import { eventDocument, reasonDocument } from "../../documents.ts";
 import type { WaitedJob } from "../../protocol/job.ts";
 import { LIMITS, type Params } from "../../protocol.ts";
@@ -50,7 +50,7 @@ export const jobReads: Pick<Handlers<"job">, Looks> = {
 	"job.queue": async ({ limit = 200 }, { context }) => {
 		const seq = await context.scheduler.lastEvent();
 		const { ready, jobs, causes } = await context.scheduler.queue({ limit });
-		return doc({ ready, jobs, causes: causes.map(causeDocument), counts: await countsOf(context), seq });
+		return doc({ ready, jobs, causes: causes.map(causeDocument), locked: await lockedJobs(context), counts: await countsOf(context), seq });
 	},
 
 	"job.search": async (params, { context }) => doc(await search(params, context)),
