@@ -5,6 +5,7 @@ import type { EventDocument } from "../src/api/documents.ts";
 import type { MethodName, Params, Result } from "../src/api/protocol.ts";
 import { exchange, openDoor, Refused, type RpcClient } from "./net/client.ts";
 import { queries } from "./net/queries.ts";
+import { canShare, shareStream } from "./net/shared-stream.ts";
 import { type LinkState, Sync } from "./net/sync.ts";
 import { after, every, keep, monotonic, now, recall } from "./outside.ts";
 import { Jobs } from "./state/jobs.ts";
@@ -134,6 +135,10 @@ class App {
 		// A canvas does not follow a change of the colour scheme by itself.
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.tell("place"));
 		every(1000, () => this.tell("clock"));
+		document.addEventListener("visibilitychange", () => {
+			if (!document.hidden) this.look();
+			else if (!canShare(recall(PAGE_TOKEN, "tab") ?? "")) this.sync?.drop();
+		});
 		const token = recall(PAGE_TOKEN, "tab");
 		if (token !== null) this.open(token);
 		if (given !== null) void this.signIn(given);
@@ -176,8 +181,11 @@ class App {
 		this.door = openDoor(token);
 		this.me = null;
 		this.link = { phase: "loading", heardAt: monotonic(), problem: null };
+		const stream = shareStream(this.door, token);
 		this.sync = new Sync({
 			door: this.door,
+			stream,
+			...(canShare(token) ? {} : { wanted: inSight }),
 			jobs: this.jobs,
 			after,
 			monotonic,
@@ -213,7 +221,7 @@ class App {
 		void this.ask()
 			.catch(() => {})
 			.finally(() =>
-				after(1000, () => {
+				after(document.hidden ? HIDDEN_MS : 1000, () => {
 					this.asking = false;
 					if (this.askAgain) this.look();
 					this.askAgain = false;
@@ -327,5 +335,21 @@ class App {
 		document.documentElement.dataset.theme = this.theme;
 	}
 }
+
+/** A hidden tab still counts what needs a person, for its title. */
+const HIDDEN_MS = 10_000;
+
+/** Resolves when the page is in sight. */
+const inSight = (): Promise<void> =>
+	document.hidden
+		? new Promise((resolve) => {
+				const look = () => {
+					if (document.hidden) return;
+					document.removeEventListener("visibilitychange", look);
+					resolve();
+				};
+				document.addEventListener("visibilitychange", look);
+			})
+		: Promise.resolve();
 
 export const app = new App();

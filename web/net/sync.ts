@@ -18,6 +18,10 @@ export type LinkState = { phase: LinkPhase; heardAt: number; problem: string | n
 
 export type SyncParts = {
 	door: RpcClient;
+	/** The door's own stream, or one that all tabs share. */
+	stream: RpcClient["stream"];
+	/** Resolves when it is worth having a stream: at once while the page is in sight. */
+	wanted?: () => Promise<void>;
 	jobs: Jobs;
 	after(ms: number, call: () => void): () => void;
 	monotonic(): number;
@@ -76,6 +80,7 @@ export class Sync {
 			try {
 				if (!fresh) await this.snapshot();
 				fresh = true;
+				await this.parts.wanted?.();
 				if ((await this.follow()) === "gap") fresh = false;
 				else await this.rest();
 			} catch (error) {
@@ -126,8 +131,8 @@ export class Sync {
 		};
 		watch();
 		try {
-			await this.parts.door.stream(
-				jobs.seq,
+			await this.parts.stream(
+				() => jobs.seq,
 				(text) => {
 					words++;
 					lastAt = monotonic();
@@ -179,6 +184,11 @@ export class Sync {
 		this.parts.changed(events);
 		this.gather();
 		return "taken";
+	}
+
+	/** Ends the stream, while the page is out of sight and has a stream of its own; `wanted` says when it is opened again. */
+	drop(): void {
+		this.cutting?.abort();
 	}
 
 	/** Requests the jobs that events have marked, together, after a short delay. */

@@ -16,7 +16,7 @@ let worker: Worker | null = null;
 let turns = 0;
 const waiting = new Map<number, (placed: LaidOut) => void>();
 function layOutElsewhere(asked: LayoutRequest): Promise<LaidOut> {
-	worker ??= new Worker("/app.js", { type: "module" });
+	worker ??= new Worker("/graph-worker.js", { type: "module" });
 	worker.onmessage = ({ data }: MessageEvent<{ turn: number; placed: LaidOut }>) => {
 		waiting.get(data.turn)?.(data.placed);
 		waiting.delete(data.turn);
