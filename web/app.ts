@@ -9,7 +9,7 @@ import { canShare, shareStream } from "./net/shared-stream.ts";
 import { type LinkState, Sync } from "./net/sync.ts";
 import { after, every, keep, monotonic, now, recall } from "./outside.ts";
 import { Jobs } from "./state/jobs.ts";
-import { Queue } from "./state/queue.ts";
+import { ToldQueue } from "./state/queue.ts";
 import { addressOf, codeIn, type Filter, type Route, routeOf } from "./state/route.ts";
 
 export type Channel = "jobs" | "status" | "link" | "place" | "talk" | "clock";
@@ -57,7 +57,7 @@ class App {
 	signing: { under: boolean; problem: string | null } = { under: false, problem: null };
 	status: StatusDocument | null = null;
 	/** The order of the queue, and what its jobs wait for; replaced whenever that has changed. */
-	queue = new Queue();
+	queue = new ToldQueue();
 	private queued = "";
 	/** Incremented whenever something besides jobs may have changed: limits, holds, batches. */
 	revision = 0;
@@ -251,7 +251,7 @@ class App {
 		const queued = JSON.stringify([told, frozen]);
 		if (queued === this.queued) return;
 		this.queued = queued;
-		this.queue = new Queue(told, new Set(frozen));
+		this.queue = new ToldQueue(told, new Set(frozen));
 		this.tell("jobs");
 	}
 

@@ -7,14 +7,16 @@ import { Queries } from "./queries.ts";
 function calls() {
 	const open: { done: (value: number) => void; fail: (error: Error) => void }[] = [];
 	const ask = () => new Promise<number>((done, fail) => open.push({ done, fail }));
-	const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+	const turn = async () => {
+		for (let n = 0; n < 20; n++) await null;
+	};
 	return { open, ask, turn };
 }
 
 test("news during a call do not abort it: its answer is shown, and one more call follows, however many news came", async () => {
 	const { open, ask, turn } = calls();
 	const query = new Queries().of("batches", ask);
-	query.users = 1;
+	query.join();
 	query.want(ask, "1");
 	for (const fresh of ["2", "3", "4"]) query.want(ask, fresh);
 	expect(open.length).toBe(1);
@@ -31,7 +33,7 @@ test("a failure keeps the last answer and says why; the connection that is back 
 	const { open, ask, turn } = calls();
 	const queries = new Queries();
 	const query = queries.of("runs", ask);
-	query.users = 1;
+	query.join();
 	query.want(ask, "1");
 	open[0]?.done(10);
 	await turn();
@@ -57,4 +59,8 @@ test("without a user nothing follows; the same news are not asked for twice; a k
 	query.want(ask, "2");
 	expect(open.length).toBe(1);
 	expect(queries.of("job 7", ask)).toBe(query);
+	// A part of the page that comes back gets what is known at once, and it is asked for again.
+	query.join();
+	query.want(ask, "2");
+	expect([query.value, open.length]).toEqual([10, 2]);
 });

@@ -3,7 +3,7 @@
 
 type Ask<T> = () => Promise<T>;
 
-export class Query<T> {
+export class SharedQuery<T> {
 	value: T | null = null;
 	problem: string | null = null;
 	users = 0;
@@ -18,6 +18,14 @@ export class Query<T> {
 	listen(call: () => void): () => void {
 		this.listeners.add(call);
 		return () => this.listeners.delete(call);
+	}
+
+	/** A part of the page shows it from now on. What was kept without a user may be old, so it is asked for again. */
+	join(): () => void {
+		if (this.users++ === 0) this.fresh = null;
+		return () => {
+			this.users--;
+		};
 	}
 
 	/** Asks unless these news are known already. */
@@ -53,14 +61,14 @@ export class Query<T> {
 const KEPT = 30;
 
 export class Queries {
-	private readonly known = new Map<string, Query<unknown>>();
+	private readonly known = new Map<string, SharedQuery<unknown>>();
 
-	of<T>(key: string, ask: Ask<T>): Query<T> {
-		const found = this.known.get(key) as Query<T> | undefined;
+	of<T>(key: string, ask: Ask<T>): SharedQuery<T> {
+		const found = this.known.get(key) as SharedQuery<T> | undefined;
 		if (found) return found;
 		for (const [old, query] of this.known) if (this.known.size >= KEPT && query.users === 0) this.known.delete(old);
-		const query = new Query(ask);
-		this.known.set(key, query as Query<unknown>);
+		const query = new SharedQuery(ask);
+		this.known.set(key, query as SharedQuery<unknown>);
 		return query;
 	}
 

@@ -27,10 +27,10 @@ export function useQuery<T>(key: string, ask: () => Promise<T>, fresh = ""): Loa
 	const [, draw] = useState(0);
 	const query = queries.of(key, ask);
 	useEffect(() => {
-		query.users++;
+		const leave = query.join();
 		const end = query.listen(() => draw((n) => n + 1));
 		return () => {
-			query.users--;
+			leave();
 			end();
 		};
 	}, [query]);

@@ -5,7 +5,7 @@ import type { EventDocument } from "../../src/api/documents.ts";
 import type { EventKind } from "../../src/core/event.ts";
 import { COLUMNS, Columns, columnOf, filtered, matcher, shown } from "./board.ts";
 import { Jobs } from "./jobs.ts";
-import { Queue } from "./queue.ts";
+import { ToldQueue } from "./queue.ts";
 import { addressOf, codeIn, routeOf } from "./route.ts";
 import { commandLine, labelOf, type PageRow, type RowFields, rowOf } from "./row.ts";
 
@@ -194,10 +194,10 @@ describe("the queue in the daemon's words", () => {
 	};
 
 	test("its order, the word of each job, counts beyond what is loaded", () => {
-		const queue = new Queue(told, new Set([8]));
+		const queue = new ToldQueue(told, new Set([8]));
 		const rows = [4, 5, 9].map((id) => rowOf(job(id), 1));
 		expect(queue.inOrder(rows).map(({ id }) => id)).toEqual([9, 5, 4]);
-		expect(rows.map(queue.wordOf)).toEqual([null, "number 2: lane code is full: 3 of 3 running", "starts now, number 1"]);
+		expect(rows.map(queue.wordOf)).toEqual([null, "lane code is full: 3 of 3 running · number 2", "starts now, number 1"]);
 		expect(queue.wordOf(rowOf(job(7, { status: "waiting_on_locks" }), 1))).toBe("lock db, held by job 3");
 		expect([queue.countOf("done"), queue.countOf("failed"), queue.countOf("queued")]).toEqual([9002, 41, undefined]);
 	});
@@ -205,8 +205,8 @@ describe("the queue in the daemon's words", () => {
 	test("a run that is frozen, and one that waits for jobs, say so", () => {
 		const running = rowOf(job(8, { status: "running", waits_for: [8, 9] }), 1);
 		expect(running.reason).toBe("waits for job 8 and 1 more, lends its slot");
-		expect(new Queue(told, new Set([8])).wordOf(running)).toBe("frozen: it goes on when it is resumed");
-		expect(new Queue(told).wordOf(running)).toBe(null);
+		expect(new ToldQueue(told, new Set([8])).wordOf(running)).toBe("frozen: it goes on when it is resumed");
+		expect(new ToldQueue(told).wordOf(running)).toBe(null);
 	});
 
 	test("a job that waits again has no start time", () => {

@@ -4,6 +4,7 @@ import type { Result } from "../../src/api/protocol.ts";
 import type { Status } from "../../src/core/job.ts";
 import type { BoardColumn } from "./board.ts";
 import type { PageRow } from "./row.ts";
+import { localTimes } from "./words.ts";
 
 type Told = Pick<Result<"job.queue">, "jobs" | "causes" | "locked" | "counts" | "ready">;
 const NOTHING: Told = { jobs: [], causes: [], locked: [], counts: {} as Told["counts"], ready: 0 };
@@ -15,7 +16,7 @@ const STATUSES: Partial<Record<BoardColumn, Status[]>> = {
 	done: ["succeeded", "cancelled"],
 };
 
-export class Queue {
+export class ToldQueue {
 	private readonly places: Map<number, number>;
 	private readonly words: Map<number, string>;
 
@@ -39,7 +40,7 @@ export class Queue {
 		const place = this.places.get(row.id);
 		const word = this.words.get(row.id);
 		if (place === undefined) return null;
-		return word === undefined ? `starts now, number ${place}` : `number ${place}: ${word}`;
+		return word === undefined ? `starts now, number ${place}` : `${localTimes(word)} · number ${place}`;
 	};
 
 	/** Jobs of a column that the daemon has, listed here or not; undefined if only the rows say it. */

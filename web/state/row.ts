@@ -3,6 +3,7 @@
 import type { JobDocument } from "../../src/api/documents.ts";
 import { countDenied } from "../../src/core/agents/permissions/denied.ts";
 import type { Status } from "../../src/core/job.ts";
+import { localTimes } from "./words.ts";
 
 /** The fields that the page requests. */
 export const FIELDS = [
@@ -125,7 +126,7 @@ function reasonOf(job: RowFields, asks: PageRow["asks"]): string | null {
 	if (job.status === "succeeded") return deniedWords(job.denied);
 	if (job.status === "running") return awaitedWords(job.waits_for) ?? (job.attempt > 1 ? `attempt ${job.attempt}` : null);
 	if (job.ended_at !== null) return job.end_reason ?? job.last_failure ?? ended(job);
-	return job.wait_reason?.detail ?? null;
+	return job.wait_reason ? localTimes(job.wait_reason.detail) : null;
 }
 
 /** What its last run was not allowed to do. An older daemon does not send it. */

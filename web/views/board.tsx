@@ -8,7 +8,7 @@ import { JobLink, Loading, Problem, Running, Span, StatusDot } from "../parts/bi
 import { useNews, useQuery } from "../parts/hooks.ts";
 import { Virtual } from "../parts/virtual.tsx";
 import { ABOUT, type BoardColumn, type BoardRows, COLUMNS, columnOf, filtered, matcher, TITLES } from "../state/board.ts";
-import type { Queue } from "../state/queue.ts";
+import type { ToldQueue } from "../state/queue.ts";
 import { FIELDS, type PageRow, rowOf } from "../state/row.ts";
 import { count, dollars } from "../state/words.ts";
 import { First } from "./first.tsx";
@@ -125,7 +125,7 @@ function Counted({ column, rows, isFiltered }: { column: BoardColumn; rows: read
 	);
 }
 
-type ColumnProps = { column: BoardColumn; rows: PageRow[]; queue: Queue; open: "open" | "shut"; isFiltered: boolean };
+type ColumnProps = { column: BoardColumn; rows: PageRow[]; queue: ToldQueue; open: "open" | "shut"; isFiltered: boolean };
 
 function ColumnList({ column, rows, queue, open, isFiltered }: ColumnProps) {
 	return (

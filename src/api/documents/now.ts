@@ -57,6 +57,8 @@ export type NowDocument = {
 };
 
 const SHOWN = { people: 50, running: 60, next: 12, failed: 8, ended: 10, lines: 30 };
+/** Fewer runs say nothing about what is usual. */
+const ENOUGH_RUNS = 5;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const BAD: Status[] = ["failed", "blocked_by_dependency", "expired"];
@@ -129,7 +131,7 @@ function runningNow({ supervisor }: Context, job: NowJob, forecast: Forecast | n
 		last_line: isRead
 			? lastLine(supervisor.logs(job.id, { attempt: job.attempt, stream: "both", tail: 3, limit: 4096 })?.text ?? "")
 			: null,
-		usual: known?.basis?.usual ?? null,
+		usual: known?.basis?.like === "same" && known.basis.runs >= ENOUGH_RUNS ? known.basis.usual : null,
 		end: rangeDocument(known?.end ?? null),
 	};
 }

@@ -2,13 +2,14 @@
 
 import { describe, expect, test } from "vitest";
 import { openDesk } from "../../../test/make/daemons/served.ts";
+import { systemClock } from "../../host/local.ts";
 
 describe("scheduler.now", () => {
 	test("what needs a person, what runs, what is next, what has ended, what it costs", async () => {
 		const desk = await openDesk({ config: { max_concurrent: 1, lanes: { code: {}, docs: {} } } });
 		const { t } = desk;
 		// Only the scheduler's clock is a fake here.
-		t.clock.pass(Date.now() - t.clock.now());
+		t.clock.pass(systemClock.now() - t.clock.now());
 		const bad = await t.add({ name: "bad" });
 		await t.start();
 		await t.end(bad, "failed", { exit_code: 3, usage: { cost_micro: 250_000 } });
