@@ -159,7 +159,7 @@ describe("places and labels", () => {
 		const place = routeOf("?view=graph&q=a%26b&lane=code&job=7&tab=log");
 		expect(place).toMatchObject({ view: "graph", job: 7, tab: "log", filter: { q: "a&b", lane: "code" } });
 		expect(routeOf(addressOf(place).slice(1))).toEqual(place);
-		expect(routeOf("?view=nonsense&job=0&tab=x")).toMatchObject({ view: "board", job: null, tab: "why" });
+		expect(routeOf("?view=nonsense&job=0&tab=x")).toMatchObject({ view: "now", job: null, tab: "why", wall: false });
 	});
 
 	test("a sign-in code is taken from a link or alone; a token of the home is no code", () => {
