@@ -219,6 +219,7 @@ export function Banner() {
 			{status?.paused ? (
 				<p class="banner paused">Paused{status.paused_by ? ` by ${status.paused_by}` : ""}: nothing new starts, what runs goes on.</p>
 			) : null}
+			{status?.backpressure ? <p class="banner">{status.backpressure}</p> : null}
 			{alarms().map((text) => (
 				<p key={text} class="banner alarm" role="status">
 					{text}
@@ -246,6 +247,5 @@ function alarms(): string[] {
 		...[status.disk_problem, status.http_problem].flatMap((one) => one ?? []),
 		...hosts,
 		...holds,
-		...(status.backpressure ? [status.backpressure] : []),
 	];
 }

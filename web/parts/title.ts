@@ -14,7 +14,7 @@ const ICONS = {
 };
 
 /** What a person has to do, as the daemon counts it. */
-export const needing = (): number => (app.status?.needs_human.length ?? 0) + (app.status?.unmerged?.length ?? 0);
+const needing = (): number => (app.status?.needs_human.length ?? 0) + (app.status?.unmerged?.length ?? 0);
 
 export function listenToTitle(): void {
 	const paint = () => {

@@ -159,6 +159,9 @@ describe("places and labels", () => {
 		const place = routeOf("?view=graph&q=a%26b&lane=code&job=7&tab=log");
 		expect(place).toMatchObject({ view: "graph", job: 7, tab: "log", filter: { q: "a&b", lane: "code" } });
 		expect(routeOf(addressOf(place).slice(1))).toEqual(place);
+		for (const search of ["", "?q=flaky", "?view=now&lane=code", "?wall="])
+			expect(routeOf(addressOf(routeOf(search)).slice(1))).toEqual(routeOf(search));
+		expect([routeOf("?q=flaky").view, routeOf("?wall").view]).toEqual(["board", "now"]);
 		expect(routeOf("?view=nonsense&job=0&tab=x")).toMatchObject({ view: "now", job: null, tab: "why", wall: false });
 	});
 

@@ -11,15 +11,19 @@ export type Route = { view: PageView; job: number | null; tab: Tab; filter: Filt
 const oneOf = <T extends string>(all: readonly T[], value: string | null, otherwise: T): T =>
 	(all as readonly (string | null)[]).includes(value) ? (value as T) : otherwise;
 
+const isFiltered = (filter: Filter): boolean => Object.values(filter).some(Boolean);
+
 export function routeOf(search: string): Route {
 	const params = new URLSearchParams(search);
 	const job = params.get("job");
 	const word = (key: string) => params.get(key) || null;
+	const filter = { q: params.get("q") ?? "", lane: word("lane"), repo: word("repo"), batch: word("batch"), status: word("status") };
 	return {
-		view: oneOf(VIEWS, params.get("view"), "now"),
+		// An address with a filter and no view is of the board: that is where a filter shows something.
+		view: oneOf(VIEWS, params.get("view"), isFiltered(filter) ? "board" : "now"),
 		job: job !== null && /^[1-9]\d{0,14}$/.test(job) ? Number(job) : null,
 		tab: oneOf(TABS, params.get("tab"), "why"),
-		filter: { q: params.get("q") ?? "", lane: word("lane"), repo: word("repo"), batch: word("batch"), status: word("status") },
+		filter,
 		wall: params.has("wall"),
 	};
 }
@@ -27,7 +31,7 @@ export function routeOf(search: string): Route {
 /** `wall`: for a screen on the wall, large and without controls. */
 export function addressOf({ view, job, tab, filter, wall }: Route): string {
 	const params = new URLSearchParams();
-	if (view !== "now") params.set("view", view);
+	if (view !== "now" || isFiltered(filter)) params.set("view", view);
 	if (job !== null) params.set("job", String(job));
 	if (job !== null && tab !== "why") params.set("tab", tab);
 	for (const [key, value] of Object.entries(filter)) if (value) params.set(key, value);

@@ -90,7 +90,7 @@ export function commandLine(command: readonly string[]): string {
 type Labelled = Pick<RowFields, "id" | "name" | "title" | "prompt" | "command">;
 
 /** What it is about, besides its name. */
-export const aboutOf = (job: Labelled): string | null => job.title ?? (job.prompt ? firstLine(job.prompt) : null);
+const aboutOf = (job: Labelled): string | null => job.title ?? (job.prompt ? firstLine(job.prompt) : null);
 
 /** Its name and what it is about; without both its command. */
 export function labelOf(job: Labelled): string {

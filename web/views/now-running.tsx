@@ -103,7 +103,7 @@ function Time({ one: { job, usual } }: { one: RunningNow }) {
 	return (
 		<>
 			<span class={isLate ? "late" : ""}>{elapsed(took)}</span>
-			<span class="dim">{usual ? ` / ${elapsed(usual.p50_ms)}` : ""}</span>
+			<span class="dim">{usual ? ` / ${usual.p50_ms < 1000 ? "< 1 s" : elapsed(usual.p50_ms)}` : ""}</span>
 			{isLate ? <span class="chip late">late</span> : null}
 		</>
 	);

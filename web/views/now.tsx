@@ -46,7 +46,7 @@ export function NowView() {
 function Strip({ now }: { now: NowDocument }) {
 	const { status } = app;
 	const needs = now.needs_you.length;
-	const stuck = now.causes.filter((cause) => !isOwnTurn(cause));
+	const stuck = now.causes.filter((cause) => !isOwnTurn(cause)).sort((a, b) => b.jobs - a.jobs);
 	const jobs = stuck.reduce((sum, cause) => sum + cause.jobs, 0);
 	return (
 		<ul class="strip" aria-label="At a glance">
@@ -139,7 +139,7 @@ function Next({ now }: { now: NowDocument }) {
 										: why.subject === "all"
 											? "waits for a slot"
 											: ""}
-								{why && why.subject !== "all" ? ` ${why.detail}` : ""}
+								{why && why.subject !== "all" ? `${start ? " · " : ""}${why.detail}` : ""}
 							</span>
 						</li>
 					);

@@ -58,10 +58,20 @@ export async function batchEtas(context: Context): Promise<Map<string, RangeDocu
 	return new Map((forecast?.batches ?? []).flatMap(({ name, end }) => (end === null ? [] : [[name, rangeDocument(end) as RangeDocument]])));
 }
 
+/** With more jobs than this, the first forecast is begun a little later, so that a page that has just been opened gets its lists first. */
+const LONG_QUEUE = 1000;
+const LATER_MS = 3000;
+const begun = new WeakSet<Context>();
+
 /** The last forecast, without a wait for a newer one, which is begun if it is time; null before the first one, or with too many jobs. */
-export async function lastForecast(context: Context): Promise<Forecast | null> {
+export async function lastForecast(context: Context, jobs: number): Promise<Forecast | null> {
 	const known = finished.get(context);
-	if (known === undefined) return recent(context);
+	if (known === undefined && jobs <= LONG_QUEUE) return recent(context);
+	if (known === undefined) {
+		if (!begun.has(context)) context.host.after(LATER_MS, () => void make(context, context.clock.monotonic()));
+		begun.add(context);
+		return null;
+	}
 	const entry = kept.get(context);
 	if (!entry || entry.until <= context.clock.monotonic()) make(context, context.clock.monotonic());
 	return known;

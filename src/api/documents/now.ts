@@ -80,7 +80,7 @@ export async function nowDocument(context: Context): Promise<NowDocument> {
 		.filter(({ ended_at = 0 }) => ended_at >= clock.now() - DAY_MS)
 		.sort(newest)
 		.slice(0, SHOWN.failed);
-	const forecast = await lastForecast(context);
+	const forecast = await lastForecast(context, status.queued_total + status.running);
 	const all = new Map(shownAll(context, [...running, ...named, ...ended, ...failed]).map((job) => [job.id, part(job)]));
 	const shown = (views: readonly JobView[]) => views.flatMap(({ id }) => all.get(id) ?? []);
 	const live = shown(running);
