@@ -5,7 +5,7 @@
 //   dist/daemon-main.js  the daemon as a program
 //   dist/lease-guard.js  ends a host's runs before its lease ends, whatever has become of the daemon
 //   dist/mcp.js          the server for agents, for `sluice mcp`; the package that speaks the protocol is loaded from node_modules
-//   dist/web/            the dashboard: a page, one file of code, one of style
+//   dist/web/            the dashboard: a page, its code in parts, one file of style
 //
 // The command is CommonJS: `sluice add -- true` took 22 ms of CPU over bare `node -e 0` that way, 48 ms as ES modules in chunks.
 
@@ -71,9 +71,13 @@ await build({
 	define: { "import.meta.url": "moduleUrl", "import.meta.dirname": "__dirname" },
 	banner: { js: `${BANNER}\nconst moduleUrl = "file://" + __filename.split("/").map(encodeURIComponent).join("/");` },
 });
+rmSync(join(out, "web/chunks"), { recursive: true, force: true });
 await build({
-	entryPoints: [join(ROOT, "web/main.tsx")],
-	outfile: join(out, "web/app.js"),
+	entryPoints: { app: join(ROOT, "web/main.tsx"), "graph-worker": join(ROOT, "web/draw/worker.ts") },
+	outdir: join(out, "web"),
+	// Views other than the first two, with what only they need (charts, graphs, the readers of agents' logs), are loaded when they are opened.
+	splitting: true,
+	chunkNames: "chunks/[name]-[hash]",
 	bundle: true,
 	format: "esm",
 	target: "es2022",

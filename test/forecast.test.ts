@@ -38,7 +38,7 @@ describe("what is read of the queue", () => {
 		expect(told(running)).toEqual([-4, 6, null]);
 		expect(told(after)).toEqual([6, 16, null]);
 		expect(told(needing)).toEqual([6, 11, null]);
-		expect(of(needing)?.basis).toEqual({ of: "lane code", runs: 6, like: "same" });
+		expect(of(needing)?.basis).toMatchObject({ of: "lane code", runs: 6, like: "same" });
 		expect(told(timed)).toEqual([60, 70, null]);
 		expect(told(human)[2]).toContain("approval");
 		expect(told(behind)[2]).toBe(`waits for job ${human}, for which no time can be told`);

@@ -119,6 +119,13 @@ function naive(tables: Tables, request: StoreRead): unknown {
 			const all = tables.job.filter((row) => row.lane === request.lane && row.job.kind === request.kind).map((row) => row.status);
 			return [...new Set(all)].sort().map((status) => ({ status, count: all.filter((one) => one === status).length }));
 		}
+		case "statuses": {
+			const { from, to } = request;
+			const jobs = [...tables.job.map(({ job, status }) => ({ ...job, status })), ...tables.done];
+			const all = jobs.filter((job) => job.id >= from && job.id <= to && !(job.lane === "kernel" && job.kind === "kernel"));
+			const count = (status: Status) => all.filter((job) => job.status === status).length;
+			return [...new Set(all.map(({ status }) => status))].map((status) => ({ status, count: count(status) }));
+		}
 		case "buckets":
 			return [...new Set(inThe(request.line, tables).map((row) => row.bucket))];
 		case "waiters":
@@ -227,7 +234,10 @@ function naive(tables: Tables, request: StoreRead): unknown {
 }
 
 /** Reads whose answer has no order of its own. */
-const UNORDERED = new Set<StoreRead["read"]>(["jobs", "done", "specs", "buckets", "waiters", "records", "standing", "range", "ended_in"]);
+const UNORDERED = new Set<StoreRead["read"]>([
+	...(["jobs", "done", "specs", "buckets", "waiters", "records"] as const),
+	...(["standing", "range", "ended_in", "statuses"] as const),
+]);
 
 async function compare(store: Store, tables: Tables, request: StoreRead): Promise<void> {
 	const [found, expected] = [await store.read(request), naive(tables, request)];
@@ -437,6 +447,7 @@ const someRead: fc.Arbitrary<StoreRead> = fc.oneof(
 	fc.record({ read: fc.constant("ahead" as const), ...place, age_at: fc.constantFrom(-1, 0, 3, 6, Number.MAX_SAFE_INTEGER), id, limit }),
 	fc.record({ read: fc.constant("oldest" as const), bucket: place.bucket, limit }),
 	fc.record({ read: fc.constant("tally" as const), lane: fc.constantFrom(...LANES, "none"), kind: fc.constantFrom("command", "kernel") }),
+	fc.record({ read: fc.constant("statuses" as const), from: id, to: id }),
 	fc.record({ read: fc.constant("buckets" as const), line: fc.constantFrom(...LINES, "late") }),
 	fc.record({ read: fc.constant("waiters" as const), lines: fc.subarray<Parked>([...LINES, "late"]), limit: fc.constant(1000) }),
 	fc.record({ read: fc.constant("due" as const), now: fc.integer({ min: -1, max: 110 }), limit }),

@@ -2,13 +2,14 @@
 
 import type { StatusDocument } from "../src/api/documents/status.ts";
 import type { EventDocument } from "../src/api/documents.ts";
-import type { LockDocument } from "../src/api/protocol/lock.ts";
 import type { MethodName, Params, Result } from "../src/api/protocol.ts";
 import { exchange, openDoor, Refused, type RpcClient } from "./net/client.ts";
+import { queries } from "./net/queries.ts";
+import { canShare, shareStream } from "./net/shared-stream.ts";
 import { type LinkState, Sync } from "./net/sync.ts";
 import { after, every, keep, monotonic, now, recall } from "./outside.ts";
-import { heldBy } from "./state/held.ts";
 import { Jobs } from "./state/jobs.ts";
+import { ToldQueue } from "./state/queue.ts";
 import { addressOf, codeIn, type Filter, type Route, routeOf } from "./state/route.ts";
 
 export type Channel = "jobs" | "status" | "link" | "place" | "talk" | "clock";
@@ -20,7 +21,16 @@ export type Confirmation = {
 	/** The action loses something. */
 	grave: boolean;
 	/** A text to ask for besides the confirmation. */
-	field?: { label: string; value: string; needed: boolean; lines: number };
+	field?: {
+		label: string;
+		value: string;
+		needed: boolean;
+		lines: number;
+		/** What was typed is kept under this name until it is sent, also through a reload. */
+		draft?: string;
+	};
+	/** Which button Enter presses in a question without a field; by default the one that changes nothing. */
+	first?: "yes";
 	/** A choice, as value and label; the first is the default. If another one is chosen, the field may be empty. */
 	choice?: { label: string; options: [value: string, words: string][] };
 	act: (text: string, choice: string) => void;
@@ -36,12 +46,15 @@ const PAGE_TOKEN = "sluice.page";
  */
 const PERSON_TOKEN = "sluice.person";
 const isSecure = (): boolean => location.protocol === "https:";
+const heldToken = (): string | null => recall(PAGE_TOKEN, "tab") ?? (isSecure() ? recall(PERSON_TOKEN) : null);
 /** Where earlier versions kept the operator's token; removed on start. */
 const OLD_TOKEN = "sluice.token";
 const NO_CODE = "This is no link of sluice open. A token of the home does not sign a page in";
 const THEME = "sluice.theme";
 /** With more jobs than this, the page redraws them at most four times a second. */
 const MANY = 2000;
+/** Ready jobs whose place is asked for. */
+const PLACES = 2000;
 
 class App {
 	readonly jobs = new Jobs();
@@ -50,9 +63,9 @@ class App {
 	/** `under`: a sign-in is in progress; `problem`: why the last one failed. */
 	signing: { under: boolean; problem: string | null } = { under: false, problem: null };
 	status: StatusDocument | null = null;
-	/** What holds a job back besides its own record; replaced by another function whenever that has changed. */
-	held = heldBy({ holds: [], locks: [] });
-	private around = "";
+	/** The order of the queue, and what its jobs wait for; replaced whenever that has changed. */
+	queue = new ToldQueue();
+	private queued = "";
 	/** Incremented whenever something besides jobs may have changed: limits, holds, batches. */
 	revision = 0;
 	me: Pick<Result<"scheduler.version">, "role" | "version" | "home" | "person" | "shared"> | null = null;
@@ -131,7 +144,11 @@ class App {
 		// A canvas does not follow a change of the colour scheme by itself.
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.tell("place"));
 		every(1000, () => this.tell("clock"));
-		const token = recall(PAGE_TOKEN, "tab") ?? (isSecure() ? recall(PERSON_TOKEN) : null);
+		document.addEventListener("visibilitychange", () => {
+			if (!document.hidden) this.look();
+			else if (!canShare(heldToken() ?? "")) this.sync?.drop();
+		});
+		const token = heldToken();
 		if (token !== null) this.open(token);
 		if (given !== null) void this.signIn(given);
 		else if (token === null && isSecure()) void this.tryProxy();
@@ -193,14 +210,17 @@ class App {
 		this.door = openDoor(token);
 		this.me = null;
 		this.link = { phase: "loading", heardAt: monotonic(), problem: null };
+		const stream = shareStream(this.door, token ?? "");
 		this.sync = new Sync({
 			door: this.door,
+			stream,
+			...(canShare(token ?? "") ? {} : { wanted: inSight }),
 			jobs: this.jobs,
 			after,
 			monotonic,
 			changed: (events) => this.heard(events),
 			linked: (link) => {
-				const was = this.link.phase;
+				const { phase: was, problem } = this.link;
 				this.link = link;
 				if (link.phase === "refused") {
 					keep(PAGE_TOKEN, null, "tab");
@@ -208,8 +228,10 @@ class App {
 				}
 				// The stream of a person is cut when the role changes: the page asks again what it may do, and stays as it is until the answer comes.
 				if (link.phase === "live" && was !== "live") this.isRoleOld = true;
-				if (was !== link.phase) this.tell("link");
-				if (was !== link.phase && (link.phase === "live" || link.phase === "polling")) this.look();
+				if (was !== link.phase || problem !== link.problem) this.tell("link");
+				if (was === link.phase || (link.phase !== "live" && link.phase !== "polling")) return;
+				this.look();
+				queries.heal();
 			},
 		});
 		void this.sync.run();
@@ -233,7 +255,7 @@ class App {
 		void this.ask()
 			.catch(() => {})
 			.finally(() =>
-				after(1000, () => {
+				after(document.hidden ? HIDDEN_MS : 1000, () => {
 					this.asking = false;
 					if (this.askAgain) this.look();
 					this.askAgain = false;
@@ -252,18 +274,18 @@ class App {
 		const before = now();
 		const status = await door.call("scheduler.status", {});
 		if (status.now !== undefined) this.offsetMs = Math.round(Date.parse(status.now) - (before + now()) / 2);
-		const waits = this.jobs.columns.all.blocked.some((row) => row.status === "waiting_on_locks");
-		this.seeAround(status.holds, waits ? (await door.call("lock.list", {})).locks : [], status.frozen ?? []);
+		this.see(await door.call("job.queue", { limit: PLACES }), status.frozen ?? []);
 		this.status = status;
 		this.revision++;
 		this.tell("status");
 	}
 
-	private seeAround(holds: StatusDocument["holds"], locks: readonly LockDocument[], frozen: readonly number[]): void {
-		const around = JSON.stringify([holds.map(({ kind, scope }) => [kind, scope]), locks, frozen]);
-		if (around === this.around) return;
-		this.around = around;
-		this.held = heldBy({ holds, locks, frozen });
+	private see({ jobs, causes, locked, counts, ready }: Result<"job.queue">, frozen: readonly number[]): void {
+		const told = { jobs, causes, locked, counts, ready };
+		const queued = JSON.stringify([told, frozen]);
+		if (queued === this.queued) return;
+		this.queued = queued;
+		this.queue = new ToldQueue(told, new Set(frozen));
 		this.tell("jobs");
 	}
 
@@ -352,5 +374,21 @@ class App {
 		document.documentElement.dataset.theme = this.theme;
 	}
 }
+
+/** A hidden tab still counts what needs a person, for its title. */
+const HIDDEN_MS = 10_000;
+
+/** Resolves when the page is in sight. */
+const inSight = (): Promise<void> =>
+	document.hidden
+		? new Promise((resolve) => {
+				const look = () => {
+					if (document.hidden) return;
+					document.removeEventListener("visibilitychange", look);
+					resolve();
+				};
+				document.addEventListener("visibilitychange", look);
+			})
+		: Promise.resolve();
 
 export const app = new App();

@@ -1,46 +1,81 @@
-// The dashboard's entry point: in a window it is the page, in a worker it lays out graphs.
+// The dashboard's entry point. The home and the board are in the first file; other views are loaded when they are opened.
 
-import { render } from "preact";
+import { type ComponentType, render } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { app } from "./app.ts";
-import { type LayoutRequest, layOut } from "./draw/layout.ts";
+import { Loading, Problem } from "./parts/bits.tsx";
 import { useNews } from "./parts/hooks.ts";
 import { listenToKeys } from "./parts/keys.ts";
 import { listenToNewTabs } from "./parts/new-tabs.ts";
 import { Banner, Shell } from "./parts/shell.tsx";
 import { Talk } from "./parts/talk.tsx";
-import { Batches } from "./views/batches.tsx";
+import { listenToTitle } from "./parts/title.ts";
 import { Board } from "./views/board.tsx";
-import { Calls } from "./views/calls.tsx";
-import { GraphView } from "./views/graph.tsx";
-import { JobView } from "./views/job.tsx";
-import { KernelView } from "./views/kernel.tsx";
-import { Limits } from "./views/limits.tsx";
+import { NowView } from "./views/now.tsx";
 import { SignedOut, SignIn } from "./views/sign-in.tsx";
-import { Timeline } from "./views/timeline.tsx";
-import { TrendsView } from "./views/trends.tsx";
+
+/** A view that is loaded the first time it is shown. */
+function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+	let Loaded: ComponentType<P> | null = null;
+	return function Lazy(props: P) {
+		const [problem, setProblem] = useState(false);
+		const [, draw] = useState(0);
+		useEffect(() => {
+			if (Loaded) return;
+			load().then(
+				(view) => {
+					Loaded = view;
+					draw((n) => n + 1);
+				},
+				() => setProblem(true),
+			);
+		}, []);
+		if (Loaded) return <Loaded {...props} />;
+		if (problem) return <Problem text="The daemon may be of another build now: load the page anew." again={() => location.reload()} />;
+		return <Loading what="this view" />;
+	};
+}
 
 const PAGES = {
+	now: NowView,
 	board: Board,
-	graph: GraphView,
-	timeline: Timeline,
-	limits: Limits,
-	batches: Batches,
-	trends: TrendsView,
-	kernel: KernelView,
-	audit: Calls,
+	graph: lazy(async () => (await import("./views/graph.tsx")).GraphView),
+	timeline: lazy(async () => (await import("./views/timeline.tsx")).Timeline),
+	limits: lazy(async () => (await import("./views/limits.tsx")).Limits),
+	batches: lazy(async () => (await import("./views/batches.tsx")).Batches),
+	trends: lazy(async () => (await import("./views/trends.tsx")).TrendsView),
+	kernel: lazy(async () => (await import("./views/kernel.tsx")).KernelView),
+	audit: lazy(async () => (await import("./views/calls.tsx")).Calls),
 };
+const JobView = lazy<{ id: number }>(async () => (await import("./views/job.tsx")).JobView);
+
+/** Where each view was scrolled to; the way back from a job leads there. */
+const LEFT = new Map<string, number>();
 
 function Page() {
 	useNews("place", "link");
+	const main = useRef<HTMLElement>(null);
+	const { view, job, wall } = app.place;
+	const place = job === null ? view : `job ${job}`;
+	useLayoutEffect(() => {
+		if (main.current) main.current.scrollTop = LEFT.get(place) ?? 0;
+	}, [place]);
 	// When its sign-in ends, the page keeps what was loaded, including half-written answers.
 	if (!app.signedIn && app.status === null) return <SignIn ended={app.door === null ? null : app.link.problem} />;
-	const { view, job } = app.place;
 	const View = PAGES[view];
 	return (
 		<>
-			<Shell />
+			{wall ? null : <Shell />}
 			{app.signedIn ? <Banner /> : <SignedOut />}
-			<main id="main" class={`in-${job === null ? view : "job"}`} tabIndex={-1}>
+			<main
+				id="main"
+				ref={main}
+				class={`in-${job === null ? view : "job"}`}
+				tabIndex={-1}
+				onScroll={(event) => {
+					if (event.target === main.current) LEFT.set(place, main.current?.scrollTop ?? 0);
+				}}
+			>
 				{job === null ? <View /> : <JobView key={job} id={job} />}
 			</main>
 			<Talk />
@@ -48,16 +83,12 @@ function Page() {
 	);
 }
 
-if (typeof document === "undefined")
-	self.onmessage = ({ data }: MessageEvent<{ turn: number; asked: LayoutRequest }>) =>
-		self.postMessage({ turn: data.turn, placed: layOut(data.asked) });
-else {
-	app.start();
-	listenToKeys();
-	listenToNewTabs();
-	const root = document.getElementById("app");
-	if (root) {
-		root.textContent = "";
-		render(<Page />, root);
-	}
+app.start();
+listenToKeys();
+listenToNewTabs();
+listenToTitle();
+const root = document.getElementById("app");
+if (root) {
+	root.textContent = "";
+	render(<Page />, root);
 }

@@ -75,3 +75,7 @@ function showing({ scheduler, config, supervisor }: Context, views: readonly Job
 	const live = views.some((view) => view.run) ? supervisor.live() : [];
 	return { config: scheduler.config(), mask: { names: config.settings().secrets }, live: new Map(live.map((one) => [one.run, one])) };
 }
+
+/** A job with only the fields that the caller asked for. */
+export const only = (job: JobDocument, fields: readonly string[]): JobDocument =>
+	Object.fromEntries(Object.entries(job).filter(([key]) => fields.includes(key))) as JobDocument;

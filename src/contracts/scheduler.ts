@@ -19,6 +19,7 @@ import type { Log } from "./log.ts";
 import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
 import type { PeopleRecord } from "./people.ts";
+import type { QueueReport, Spent } from "./queue.ts";
 import type { WebhookStates } from "./webhook.ts";
 
 export type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
@@ -150,7 +151,7 @@ export type StatusReport = {
  * runs of this host that `heard` does not show, so it should compare them with those that are assigned to it.
  */
 export type CommitSummary = { stirred: boolean; events: readonly EventRow[]; heard: readonly EventRow[]; compare?: true };
-export type { EventRow };
+export type { EventRow, QueueReport, Spent };
 
 /** Caps to assume instead of those in force. `batch`: report only its jobs. `frozen`: jobs whose runs are suspended and keep their slots. */
 export type ForecastOptions = { max_concurrent?: number; lanes?: Record<string, number | null>; batch?: string; frozen?: number[] };
@@ -308,6 +309,12 @@ export interface Scheduler extends Fleet {
 	/** The number of the job that has this name; the error suggests similar names. */
 	find(name: string): Promise<number>;
 	status(): Promise<StatusReport>;
+	/** The first `limit` (200) ready jobs in the order of their starts, and what they wait for. `behind`: jobs whose dependents are counted. */
+	queue(options?: { limit?: number; behind?: number[] }): Promise<QueueReport>;
+	/** How many jobs have each status, active or ended; entries of the kernel's queue are left out. */
+	counts(): Promise<Record<Status, number>>;
+	/** What jobs cost that ended at or after this moment. */
+	spent(since: number): Promise<Spent>;
 	locks(): Promise<LockView[]>;
 	batches(): Promise<BatchView[]>;
 	/** Closes a batch that its caller owns: now, or when its last open job ends. */

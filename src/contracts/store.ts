@@ -144,6 +144,8 @@ export type StoreRead =
 	| { read: "active"; filter: ListFilter; after: number; before?: number; limit: number }
 	/** The number of active jobs of one lane and kind, by status; for views, never needed to start a job. */
 	| { read: "tally"; lane: string; kind: string }
+	/** The number of jobs with numbers from `from` to `to` by status, active and ended, without entries of the kernel's queue; for views. */
+	| { read: "statuses"; from: number; to: number }
 	/** Running jobs, by number; with `host`, those whose run is on that host. */
 	| { read: "running"; host?: string; after: number; limit: number }
 	| { read: "ended"; filter: ListFilter; after: number; before?: number; limit: number }
@@ -179,6 +181,7 @@ export type Replies = {
 	history: EventRow[];
 	active: Job[];
 	tally: { status: Status; count: number }[];
+	statuses: { status: Status; count: number }[];
 	running: Job[];
 	ended: Job[];
 	old: Job[];

@@ -22,7 +22,7 @@ test("on batches; a job with a thousand reasons; one that is not there", async (
 	await page.getByRole("button", { name: /Show all 1,00\d reasons/ }).click();
 	await until(async () => (await page.locator(".reasons li").count()) > 999);
 	const few = await site.sh("true", { batch: "few" });
-	await page.keyboard.press("5");
+	await page.keyboard.press("6");
 	await page.getByText("1,000 queued").waitFor();
 	const batch = (name: string) => page.locator(".batches li", { hasText: name });
 	await batch("many").getByRole("button", { name: "Pause" }).click();
@@ -39,7 +39,7 @@ test("on batches; a job with a thousand reasons; one that is not there", async (
 	await page.getByRole("application", { name: /Graph of 1,?001 jobs/ }).waitFor();
 	expect(page.url()).toContain("batch=many");
 	await page.getByRole("button", { name: /batch: many/ }).click();
-	await page.keyboard.press("5");
+	await page.keyboard.press("6");
 	await batch("many").getByRole("button", { name: "Cancel…" }).click();
 	await page.getByRole("button", { name: "Cancel the batch" }).click();
 	await toast(page, "Cancelled 1,001 jobs").waitFor();

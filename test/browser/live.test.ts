@@ -61,7 +61,7 @@ describe("what is shown", () => {
 
 		await page.getByRole("searchbox").fill("fresh");
 		await card(page, first).waitFor({ state: "detached" });
-		expect(new URL(page.url()).search).toBe("?q=fresh");
+		expect(new URL(page.url()).search).toBe("?view=board&q=fresh");
 		await page.getByRole("searchbox").fill("");
 		await card(page, first).waitFor();
 		await page.locator(".chip.lane", { hasText: "docs" }).first().click();
@@ -128,7 +128,7 @@ describe("the connection", () => {
 		await site.client.call("job.wait", { ids: [running] });
 		proxy.mend();
 		await column(page, "Failed").getByText("missed").waitFor();
-		await column(page, "Failed").getByText("runs").waitFor();
+		await column(page, "Done").getByText("runs").waitFor();
 		await page.getByText(/^stale/).waitFor({ state: "detached" });
 	});
 

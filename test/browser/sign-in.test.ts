@@ -109,7 +109,9 @@ test("a restart of the daemon signs the page out in plain words; what is in the 
 	const asked: string[] = [];
 	page.on("request", (request) => asked.push(request.url()));
 	await page.getByRole("button", { name: "Pause" }).click();
-	await toast(page, "The daemon was restarted").waitFor();
+	await page.getByRole("dialog").getByRole("alert").getByText("The daemon was restarted").waitFor();
+	await page.keyboard.press("Escape");
+	await page.getByRole("dialog").waitFor({ state: "detached" });
 	await page.locator(".banner.out").getByLabel("Link").fill(site.token("token"));
 	await page.getByRole("button", { name: "Sign in" }).click();
 	await page.getByText("A token of the home does not sign a page in").waitFor();
@@ -121,7 +123,7 @@ test("a restart of the daemon signs the page out in plain words; what is in the 
 	await page.locator(".fresh.live").waitFor();
 	expect(await page.getByRole("searchbox").inputValue()).toBe("long");
 	await site.must("cancel", String(id));
-	await column(page, "Failed").getByText("long").waitFor();
+	await column(page, "Done").getByText("long").waitFor();
 });
 
 test("signed out, in light and dark, wide and on a phone", async () => {

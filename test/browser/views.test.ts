@@ -6,7 +6,7 @@ import { test } from "vitest";
 import { until } from "../make/daemons/daemon.ts";
 import { openSite } from "../make/daemons/site.ts";
 import { isLong } from "../make/long.ts";
-import { enter, TestBrowser, toast } from "../make/pages/browser.ts";
+import { enter, pauseAll, TestBrowser, toast } from "../make/pages/browser.ts";
 import { LOOKS, look, PICTURES } from "../make/pages/look.ts";
 import { openNight } from "../make/pages/night.ts";
 import { makeRepository } from "../make/repository.ts";
@@ -21,9 +21,11 @@ test.each(["light", "dark"] as const)("all of them in %s", async (colours) => {
 	const site = await openNight(PICTURES ? 15 : 1);
 	const { ids } = site;
 	const places: [name: string, path: string, ready: (page: Page) => Promise<unknown>][] = [
+		["now", "", (page) => page.getByRole("region", { name: "Needs you" }).getByText("Which colour").waitFor()],
+		["wall", "?wall", (page) => page.getByRole("region", { name: "Running" }).getByText("Both tables lack an index").waitFor()],
 		[
 			"board",
-			"",
+			"?view=board",
 			(page) =>
 				page
 					.locator(width(page) > 700 ? ".card:has-text('held by job')" : "[data-card]")
@@ -76,8 +78,7 @@ test.each(["light", "dark"] as const)("all of them in %s", async (colours) => {
 		await look(page, `keys-${as}`);
 		await page.keyboard.press("Escape");
 		await page.goto(site.url);
-		await page.getByRole("banner").getByRole("button", { name: "Pause" }).click();
-		await toast(page, "Paused everything").waitFor();
+		await pauseAll(page);
 		await look(page, `paused-${as}`);
 		await page.getByRole("banner").getByRole("button", { name: "Resume" }).click();
 		await toast(page, "Resumed everything").waitFor();
@@ -122,7 +123,7 @@ test("a repo whose recipes were changed since they were trusted: the page names 
 	repo.commit({ "recipes/own.yml": "command: ['false']\n" });
 	const page = await browser.page();
 	await enter(page, site);
-	await page.keyboard.press("4");
+	await page.keyboard.press("5");
 	const said =
 		"the recipes of repo app do not count: recipes/own.yml was changed since they were trusted; read the files, then: sluice repo trust app";
 	await page.getByRole("region", { name: "Repos" }).getByText(said).waitFor();

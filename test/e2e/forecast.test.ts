@@ -46,7 +46,7 @@ test("no past runs: it says so; then ranges, the basis, the path, the cap that b
 	expect(found.runs).toBe(6);
 	expect(found.jobs.map(({ id }: { id: number }) => id)).toEqual([slow, left, right]);
 	for (const { start, end, basis } of found.jobs) {
-		expect(basis).toEqual({ of: "lane default", runs: 6, like: "same" });
+		expect(basis).toMatchObject({ of: "lane default", runs: 6, like: "same" });
 		expect(Date.parse(start.p50)).toBeLessThanOrEqual(Date.parse(end.p50));
 		expect(Date.parse(end.p50)).toBeLessThanOrEqual(Date.parse(end.p90));
 	}
@@ -59,7 +59,7 @@ test("no past runs: it says so; then ranges, the basis, the path, the cap that b
 		const why = await client.call("job.why", { id: left });
 		return why.eta?.end ? (why as typeof why & { eta: NonNullable<typeof why.eta> }) : undefined;
 	});
-	expect(eta.basis).toEqual({ of: "lane default", runs: 6, like: "same" });
+	expect(eta.basis).toMatchObject({ of: "lane default", runs: 6, like: "same" });
 	expect(Date.parse(eta.start?.p50 ?? "")).toBeLessThanOrEqual(Date.parse(eta.end?.p90 ?? ""));
 	const line = /eta {7}starts \S+.*, ends \S+.* \(based on 6 runs in lane default\)/;
 	await until(async () => line.test((await home.run(["why", String(left)])).out));

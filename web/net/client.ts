@@ -16,7 +16,7 @@ export class Refused extends Error {
 export type RpcClient = {
 	call<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>>;
 	/** Resolves when the stream has ended; `heard` gets every piece of text, including heartbeats. */
-	stream(since: number, heard: (text: string) => void, signal: AbortSignal): Promise<void>;
+	stream(since: () => number, heard: (text: string) => void, signal: AbortSignal): Promise<void>;
 	/** Events since then in one answer, in the format of the stream. */
 	poll(since: number): Promise<string>;
 	/** Ends the session of a person at the daemon. */
@@ -41,8 +41,21 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 		const credentials = location.protocol === "https:" ? "same-origin" : "omit";
 		return await fetch(path, { ...init, cache: "no-store", credentials, redirect: "error" });
 	} catch (error) {
-		if (error instanceof DOMException && error.name === "AbortError") throw error;
+		if (error instanceof DOMException && (error.name === "AbortError" || error.name === "TimeoutError")) throw error;
 		throw new Refused("offline", "the daemon cannot be reached", "sluice up starts it");
+	}
+}
+
+/** No call takes this long; longer ones (a log that is waited for) end earlier by themselves. */
+const CALL_MS = 30_000;
+
+/** Names a call that got no answer: what it was to do may have been done. */
+async function inTime<T>(call: () => Promise<T>): Promise<T> {
+	try {
+		return await call();
+	} catch (error) {
+		if (!(error instanceof DOMException && error.name === "TimeoutError")) throw error;
+		throw new Refused("timeout", `no answer within ${CALL_MS / 1000} s`, "it may have been done all the same: look before you try again");
 	}
 }
 
@@ -76,13 +89,19 @@ export function openDoor(token: string | null): RpcClient {
 	return {
 		async call(method, params, signal) {
 			const body = JSON.stringify({ jsonrpc: "2.0", id: ++calls, method, params });
-			const init = { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body, ...(signal ? { signal } : {}) };
-			const answer = (await (await ask("/rpc", init)).json()) as Answer;
+			const late = AbortSignal.timeout(CALL_MS);
+			const init = {
+				method: "POST",
+				headers: { ...headers, "Content-Type": "application/json" },
+				body,
+				signal: signal ? AbortSignal.any([signal, late]) : late,
+			};
+			const answer = await inTime(async () => (await (await ask("/rpc", init)).json()) as Answer);
 			if (answer.error) throw new Refused(answer.error.data?.code ?? "failed", answer.error.message, answer.error.data?.hint);
 			return answer.result as Result<typeof method>;
 		},
 		async stream(since, heard, signal) {
-			const response = await ask(`/events?since=${since}`, { headers, signal });
+			const response = await ask(`/events?since=${since()}`, { headers, signal });
 			const reader = response.body?.getReader();
 			if (!reader) throw new Refused("offline", "this browser cannot read streams");
 			const decoder = new TextDecoder();
@@ -93,6 +112,6 @@ export function openDoor(token: string | null): RpcClient {
 			}
 		},
 		signOut: async () => void (await ask("/sign-out", { method: "POST", headers })),
-		poll: async (since) => (await ask(`/events?since=${since}&once`, { headers })).text(),
+		poll: async (since) => (await ask(`/events?since=${since}&once`, { headers, signal: AbortSignal.timeout(CALL_MS) })).text(),
 	};
 }

@@ -52,7 +52,10 @@ type Scan = (words: string, begin: number, end: number, signal: AbortSignal, pro
 
 export class LogReader {
 	state: LogState = { log: EMPTY, ended: false, size: 0, problem: null, run: null, output: "command", reading: "raw" };
-	private busy = false;
+	/** The act that is under way; the next one follows it. */
+	private busy: Promise<void> | null = null;
+	/** A wait for more of a live log: ended as soon as a person wants to see another part. */
+	private waiting: AbortController | null = null;
 	private shown: Shown | null = null;
 	private readonly cut = new AbortController();
 	private searching: AbortController | null = null;
@@ -75,21 +78,28 @@ export class LogReader {
 		this.changed(before);
 	}
 
-	private async alone(act: () => Promise<void>): Promise<void> {
-		if (this.busy || this.cut.signal.aborted) return;
-		this.busy = true;
-		try {
-			await act();
-		} catch (error) {
-			if (!this.cut.signal.aborted) this.set({ problem: error instanceof Error ? error.message : String(error) });
-		} finally {
-			this.busy = false;
-		}
+	/** One act at a time. `may`: left out while another one is under way. `must`: what a person asked for; it ends a wait and comes next. */
+	private async alone(act: () => Promise<void>, how: "may" | "must" = "may"): Promise<void> {
+		if (how === "may" && this.busy !== null) return;
+		this.waiting?.abort();
+		while (this.busy !== null) await this.busy;
+		if (this.cut.signal.aborted) return;
+		const done = act()
+			.catch((error: unknown) => {
+				const isEnded = this.cut.signal.aborted || this.waiting?.signal.aborted;
+				if (!isEnded) this.set({ problem: error instanceof Error ? error.message : String(error) });
+			})
+			.finally(() => {
+				this.busy = null;
+				this.waiting = null;
+			});
+		this.busy = done;
+		await done;
 	}
 
 	/** An agent's output is read by whole lines, however long a line is. */
 	private async ask(range: { offset: number; limit: number; wait_ms?: number }, begins: Begins): Promise<LogAnswer> {
-		const part = await this.read(range, this.cut.signal);
+		const part = await this.read(range, this.waiting ? AbortSignal.any([this.cut.signal, this.waiting.signal]) : this.cut.signal);
 		const { output = "command" } = part;
 		const reading = readingOf(output, this.how.stream, this.how.as);
 		if (reading !== this.state.reading || output !== this.state.output) this.state = { ...this.state, reading, output };
@@ -121,11 +131,11 @@ export class LogReader {
 	}
 
 	/** Goes to the end of the log; also of the next run, if there is one. */
-	toEnd = (): Promise<void> => this.alone(() => this.begin({ offset: -PIECE_BYTES, limit: PIECE_BYTES, wait_ms: 1 }));
+	toEnd = (): Promise<void> => this.alone(() => this.begin({ offset: -PIECE_BYTES, limit: PIECE_BYTES, wait_ms: 1 }), "must");
 
 	toStart = (): Promise<void> => this.jump(0);
 
-	private jump = (offset: number): Promise<void> => this.alone(() => this.begin({ offset, limit: PIECE_BYTES }));
+	private jump = (offset: number): Promise<void> => this.alone(() => this.begin({ offset, limit: PIECE_BYTES }), "must");
 
 	/** Loads what comes before the first line in memory. */
 	before = (): Promise<void> => this.alone(() => this.putBefore());
@@ -148,6 +158,7 @@ export class LogReader {
 			if (ended && log.atEnd) return;
 			const offset = log.pieces.at(-1)?.to ?? 0;
 			const waits = patience === "wait" && log.atEnd ? { wait_ms: WAIT_MS } : {};
+			if (patience === "wait") this.waiting = new AbortController();
 			const part = await this.ask({ offset, limit: PIECE_BYTES, ...waits }, "at a line");
 			if (run !== null && part.run !== run) return this.begin({ offset: -PIECE_BYTES, limit: PIECE_BYTES });
 			const piece = this.pieceOf(part, "at a line");

@@ -20,6 +20,7 @@ async function phases(daemon: { lists: boolean }, tries: number): Promise<{ seen
 	await new Promise<void>((resolve) => {
 		const sync: Sync = new Sync({
 			door,
+			stream: door.stream,
 			jobs,
 			after(_, call) {
 				if (left-- === 0) {

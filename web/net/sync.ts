@@ -7,6 +7,7 @@
 //   refused   the daemon refuses this page's token: nothing more is tried
 
 import type { EventDocument } from "../../src/api/documents.ts";
+import type { Status } from "../../src/core/job.ts";
 import type { Jobs } from "../state/jobs.ts";
 import { FIELDS, type RowFields } from "../state/row.ts";
 import { Refused, type RpcClient } from "./client.ts";
@@ -17,6 +18,10 @@ export type LinkState = { phase: LinkPhase; heardAt: number; problem: string | n
 
 export type SyncParts = {
 	door: RpcClient;
+	/** The door's own stream, or one that all tabs share. */
+	stream: RpcClient["stream"];
+	/** Resolves when it is worth having a stream: at once while the page is in sight. */
+	wanted?: () => Promise<void>;
 	jobs: Jobs;
 	after(ms: number, call: () => void): () => void;
 	monotonic(): number;
@@ -40,6 +45,8 @@ const TIMES = {
 const PAGE = 2000;
 const PIECE = 500;
 const RECENT = 2000;
+const FAILURES = 500;
+const BAD: Status[] = ["failed", "blocked_by_dependency", "expired"];
 
 export class Sync {
 	private link: LinkState;
@@ -73,6 +80,7 @@ export class Sync {
 			try {
 				if (!fresh) await this.snapshot();
 				fresh = true;
+				await this.parts.wanted?.();
 				if ((await this.follow()) === "gap") fresh = false;
 				else await this.rest();
 			} catch (error) {
@@ -96,8 +104,10 @@ export class Sync {
 			after = last.id;
 		}
 		const ended = await door.call("job.list", { recent: RECENT, limit: RECENT, fields: [...FIELDS] });
-		// A job that ended between the two requests is in both lists: the second one is newer.
-		jobs.replace([...found, ...ended.jobs], seq);
+		// However many succeeded since, what went wrong stays in sight.
+		const bad = await door.call("job.list", { status: BAD, before: Number.MAX_SAFE_INTEGER, limit: FAILURES, fields: [...FIELDS] });
+		// A job that ended between two requests is in several lists: the later one is newer.
+		jobs.replace([...found, ...ended.jobs, ...bad.jobs], seq);
 		this.loaded = true;
 		this.heard();
 		this.parts.changed([]);
@@ -105,7 +115,7 @@ export class Sync {
 
 	/** Returns when the stream ends, or `gap` if a new snapshot is needed. */
 	private async follow(): Promise<"over" | "gap"> {
-		const { door, jobs, after, monotonic } = this.parts;
+		const { jobs, after, monotonic } = this.parts;
 		const cutting = new AbortController();
 		this.cutting = cutting;
 		const reader = new SseReader();
@@ -121,8 +131,8 @@ export class Sync {
 		};
 		watch();
 		try {
-			await door.stream(
-				jobs.seq,
+			await this.parts.stream(
+				() => jobs.seq,
 				(text) => {
 					words++;
 					lastAt = monotonic();
@@ -174,6 +184,11 @@ export class Sync {
 		this.parts.changed(events);
 		this.gather();
 		return "taken";
+	}
+
+	/** Ends the stream, while the page is out of sight and has a stream of its own; `wanted` says when it is opened again. */
+	drop(): void {
+		this.cutting?.abort();
 	}
 
 	/** Requests the jobs that events have marked, together, after a short delay. */

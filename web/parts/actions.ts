@@ -4,7 +4,8 @@ import type { JobDocument } from "../../src/api/documents.ts";
 import { grantWords, isGrantable } from "../../src/core/agents/permissions/denied.ts";
 import { app } from "../app.ts";
 import type { PageRow } from "../state/row.ts";
-import { count } from "../state/words.ts";
+import { count, dollars, inWords, microsOf } from "../state/words.ts";
+import { keepDraft } from "./drafts.ts";
 
 export type Scope = { lane?: string; repo?: string; batch?: string; account?: string };
 const scopeWords = (scope: Scope | { agent: string }): string =>
@@ -13,6 +14,17 @@ const scopeWords = (scope: Scope | { agent: string }): string =>
 		.join(" ") || "everything";
 const jobs = (some: readonly number[]): string =>
 	some.length === 1 ? `job ${some[0]}` : `${count(some.length)} jobs${some.length > 0 && some.length <= 8 ? ` (${some.join(", ")})` : ""}`;
+
+/** A pause of everything stops the whole fleet, so it is asked about; a smaller one is done at once and can be undone. */
+export function askPause(): void {
+	app.confirm({
+		title: "Pause everything?",
+		text: "Nothing new starts until it is resumed. What runs goes on.",
+		yes: "Pause everything",
+		grave: false,
+		act: () => pause(),
+	});
+}
 
 export function pause(scope: Scope = {}): void {
 	void app.act(
@@ -75,6 +87,7 @@ export function retry(row: Pick<PageRow, "id" | "label">): void {
 		text: `“${row.label}” and everything that comes after it begin again; what they had reached is put back.`,
 		yes: "Retry",
 		grave: false,
+		first: "yes",
 		act: () => void app.act("job.retry", { id: row.id }, ({ reset }) => `Put back ${jobs(reset)}: they run again when it is their turn.`),
 	});
 }
@@ -85,6 +98,7 @@ export function rerun(id: number): void {
 		text: "What comes after it stays as it is.",
 		yes: "Run again",
 		grave: false,
+		first: "yes",
 		act: () => void app.act("job.rerun", { id }, () => `Job ${id} runs again.`),
 	});
 }
@@ -102,8 +116,17 @@ export function dropMerge(id: number): void {
 	});
 }
 
+/** Sends an answer that was typed in place; its draft goes when it has arrived. */
+export async function sendAnswer(id: number, text: string): Promise<"done" | "failed"> {
+	const how = await app.act("job.answer", { id, text }, () => `Answered job ${id}: it goes on with that.`);
+	if (how === "done") keepDraft(`answer ${id}`, "");
+	return how;
+}
+
 /** Sends an answer, a permission, or both. */
-export function answer({ id, question, agent, permission, granted, denied }: JobDocument): void {
+type Asking = Pick<JobDocument, "id" | "question" | "agent" | "permission" | "granted" | "denied">;
+
+export function answer({ id, question, agent, permission, granted, denied }: Asking): void {
 	const now = granted?.permission ?? permission;
 	const modes: [string, string][] = [
 		["", "nothing more than now"],
@@ -118,7 +141,7 @@ export function answer({ id, question, agent, permission, granted, denied }: Job
 		text: question ?? "",
 		yes: "Send the answer",
 		grave: false,
-		field: { label: "Your answer", value: "", needed: true, lines: 5 },
+		field: { label: "Your answer", value: "", needed: true, lines: 5, draft: `answer ${id}` },
 		...(agent === null ? {} : { choice: { label: "It may now do without asking", options: modes } }),
 		act: (text, mode) =>
 			void app.act(
@@ -143,12 +166,37 @@ export function priority(id: number, now: number): void {
 	});
 }
 
-export const setMax = (max: number) =>
-	app.act("config.set", { key: "max_concurrent", value: max }, () =>
-		max > 0 ? `At most ${max} runs at the same time from now on.` : "No cap on runs at the same time any more.",
+type Cap = number | null;
+const capWords = (what: string, max: Cap): string => (max === null ? `${what}: no cap any more.` : `${what}: at most ${count(max)} runs.`);
+
+/** Sets a cap, and offers the old one. */
+export const setMax = (max: Cap, before: Cap) =>
+	app.act(
+		"config.set",
+		{ key: "max_concurrent", value: max ?? -1 },
+		() => capWords("Everything", max),
+		() => void setMax(before, max),
 	);
-export const setLane = (name: string, max: number | null) =>
-	app.act("lane.set", { name, max }, () => (max === null ? `Lane ${name} has no cap any more.` : `Lane ${name}: at most ${max} runs.`));
+export const setLane = (name: string, max: Cap, before: Cap) =>
+	app.act(
+		"lane.set",
+		{ name, max },
+		() => capWords(`Lane ${name}`, max),
+		() => void setLane(name, before, max),
+	);
+
+/** A cap of nothing stops its jobs, and no cap at all can start hundreds: both are asked about. */
+export function askCap(what: string, max: Cap, set: () => void): void {
+	if (max !== null && max > 0) set();
+	else
+		app.confirm({
+			title: max === null ? `No cap for ${what}?` : `Stop ${what}?`,
+			text: max === null ? "As many runs start as there are jobs." : "With a cap of 0 none of its jobs starts any more.",
+			yes: max === null ? "Remove the cap" : "Set the cap to 0",
+			grave: max === 0,
+			act: set,
+		});
+}
 
 export function clearAccount(name: string): void {
 	app.confirm({
@@ -160,22 +208,41 @@ export function clearAccount(name: string): void {
 	});
 }
 
+/** Money is asked for in dollars; everything else in whole units. */
 export function setBudget(subject: string, dim: string, limit: number | null, window: "hour" | "day" | null): void {
+	const isMoney = dim === "cost_micro";
+	const what = isMoney ? "cost" : inWords(dim);
 	app.confirm({
-		title: `Limit of ${dim} for ${subject}`,
-		text: `In whole units${dim === "cost_micro" ? " (micro-dollars)" : ""}${window ? `, anew each ${window}` : ""}. What waits for it goes on at once.`,
+		title: `Limit of ${what} for ${subject.replace(":", " ")}`,
+		text: `${isMoney ? "In dollars" : "In whole units"}${window ? `, anew each ${window}` : ""}. What waits for it goes on at once.`,
 		yes: "Set the limit",
 		grave: false,
-		field: { label: "Limit", value: limit === null ? "" : String(limit), needed: true, lines: 1 },
-		act: (text) =>
-			/^\d{1,15}$/.test(text.trim())
-				? void app.act(
-						"budget.grant",
-						{ subject, dim, limit: Number(text), window },
-						() => `${subject}: ${dim} up to ${count(Number(text))}.`,
-					)
-				: app.say("failed", `A limit is a whole number, not “${text}”.`),
+		field: {
+			label: isMoney ? "Limit in dollars" : "Limit",
+			value: limit === null ? "" : isMoney ? String(limit / 1_000_000) : String(limit),
+			needed: true,
+			lines: 1,
+		},
+		act: (text) => {
+			const value = isMoney ? microsOf(text) : /^\d{1,15}$/.test(text.trim()) ? Number(text) : null;
+			if (value === null)
+				app.say("failed", isMoney ? `An amount is like 5 or 2.50, not “${text}”.` : `A limit is a whole number, not “${text}”.`);
+			else
+				void app.act(
+					"budget.grant",
+					{ subject, dim, limit: value, window },
+					() => `${subject.replace(":", " ")}: ${what} up to ${isMoney ? dollars(value) : count(value)}.`,
+				);
+		},
 	});
+}
+
+/** Asks for a higher limit of a budget that is used up; `of` is the subject of a cause: `repo:app/cost_micro`. */
+export async function grantMore(of: string): Promise<void> {
+	const [, subject = "", dim = ""] = /^(.*)\/([^/]+)$/s.exec(of) ?? [];
+	const { budgets } = await app.call("budget.list", { subject });
+	const found = budgets.find((one) => one.dim === dim);
+	setBudget(subject, dim, found?.limit ?? null, found?.window ?? null);
 }
 
 export function cancelBatch(name: string): void {

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { app, type Channel } from "../app.ts";
+import { queries } from "../net/queries.ts";
 
 /** Redraws when one of these channels changes, also if one changed between the first draw and this effect, which runs after the paint. */
 export function useNews(...channels: Channel[]): void {
@@ -19,23 +20,22 @@ export function useNews(...channels: Channel[]): void {
 
 export type Loaded<T> = { value: T | null; problem: string | null; again: () => void };
 
-/** Requests now and whenever `key` changes; the last answer stays until the next one arrives. */
-export function useAsked<T>(ask: (signal: AbortSignal) => Promise<T>, key: string, fresh = ""): Loaded<T> {
-	const [state, set] = useState<{ key: string; value: T | null; problem: string | null }>({ key, value: null, problem: null });
-	const [turn, next] = useState(0);
-	const latest = useRef(ask);
-	latest.current = ask;
+/**
+ * The daemon's answer, shared by all parts that use this key. Asked now and whenever `fresh` changes; never aborted for fresher news.
+ */
+export function useQuery<T>(key: string, ask: () => Promise<T>, fresh = ""): Loaded<T> {
+	const [, draw] = useState(0);
+	const query = queries.of(key, ask);
 	useEffect(() => {
-		const cut = new AbortController();
-		latest.current(cut.signal).then(
-			(value) => !cut.signal.aborted && set({ key, value, problem: null }),
-			(error: unknown) =>
-				!cut.signal.aborted &&
-				set((was) => ({ key, value: was.key === key ? was.value : null, problem: error instanceof Error ? error.message : String(error) })),
-		);
-		return () => cut.abort();
-	}, [key, fresh, turn]);
-	return { value: state.key === key ? state.value : null, problem: state.problem, again: () => next((n) => n + 1) };
+		const leave = query.join();
+		const end = query.listen(() => draw((n) => n + 1));
+		return () => {
+			leave();
+			end();
+		};
+	}, [query]);
+	useEffect(() => query.want(ask, fresh), [query, fresh]);
+	return { value: query.value, problem: query.problem, again: () => query.again() };
 }
 
 /** The current size of an element, in CSS pixels. */

@@ -2,7 +2,7 @@
 
 import { app } from "../app.ts";
 import { VIEWS } from "../state/route.ts";
-import { approve, cancel, pause, promote, reject, resume, retry } from "./actions.ts";
+import { approve, askPause, cancel, promote, reject, resume, retry } from "./actions.ts";
 
 const isTyping = (target: EventTarget | null): boolean =>
 	target instanceof HTMLElement &&
@@ -57,13 +57,13 @@ export function listenToKeys(): void {
 			if (key === "Escape") (event.target as HTMLElement).blur();
 			return;
 		}
-		if (/^[1-7]$/.test(key)) app.go({ view: VIEWS[Number(key) - 1] ?? "board", job: null });
+		if (/^[1-8]$/.test(key)) app.go({ view: VIEWS[Number(key) - 1] ?? "now", job: null });
 		else if (key === "/") document.getElementById("search")?.focus();
 		else if (key === "?") app.help(true);
 		else if (key === "d") app.setTheme(({ auto: "light", light: "dark", dark: "auto" } as const)[app.theme]);
-		else if (key === "p") app.status?.paused ? resume() : pause();
+		else if (key === "p") app.status?.paused ? resume() : askPause();
 		else if (app.place.job !== null && onJob(key, app.place.job)) return event.preventDefault();
-		else if (app.place.view === "board" && app.place.job === null) {
+		else if ((app.place.view === "board" || app.place.view === "now") && app.place.job === null) {
 			const way = ({ ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right", j: "down", k: "up" } as const)[key];
 			if (way === undefined) return;
 			step(way);

@@ -5,10 +5,11 @@ import { app } from "../app.ts";
 import { monotonic } from "../outside.ts";
 import { addressOf, type PageView, VIEWS } from "../state/route.ts";
 import { count, elapsed } from "../state/words.ts";
-import { pause, resume } from "./actions.ts";
+import { askPause, resume } from "./actions.ts";
 import { useNews } from "./hooks.ts";
 
 const NAMES: Record<PageView, string> = {
+	now: "Now",
 	board: "Board",
 	graph: "Graph",
 	timeline: "Timeline",
@@ -88,7 +89,13 @@ function Search() {
 				value={q}
 				autocomplete="off"
 				spellcheck={false}
-				onInput={(event) => app.go({ filter: { q: event.currentTarget.value } }, "replace")}
+				onInput={(event) =>
+					// The board shows what was found.
+					app.go(
+						{ view: app.place.view === "now" ? "board" : app.place.view, job: null, filter: { q: event.currentTarget.value } },
+						"replace",
+					)
+				}
 			/>
 			{chips.map(([key, value]) => (
 				<button
@@ -106,9 +113,9 @@ function Search() {
 }
 
 function Glance() {
-	useNews("status");
+	useNews("status", "place");
 	const { status } = app;
-	if (!status) return null;
+	if (!status || (app.place.view === "now" && app.place.job === null)) return null;
 	return (
 		<span class="glance num" title="running of the cap, queued, ready">
 			<b>{count(status.running - (status.lending ?? 0))}</b>
@@ -195,8 +202,8 @@ function PauseButton() {
 			Resume
 		</button>
 	) : (
-		<button type="button" onClick={() => pause()} title="Start nothing new (p)">
-			Pause
+		<button type="button" onClick={askPause} title="Start nothing new (p)">
+			Pause…
 		</button>
 	);
 }
@@ -217,7 +224,7 @@ function ThemeButton() {
 	);
 }
 
-/** A banner while something keeps all jobs from starting. */
+/** Banners: what keeps all jobs from starting, and what went wrong around them. */
 export function Banner() {
 	useNews("status", "link", "clock");
 	const { status, link } = app;
@@ -227,9 +234,38 @@ export function Banner() {
 				The daemon cannot be reached: this is how things stood {elapsed(monotonic() - link.heardAt)} ago. Trying again by itself.
 			</p>
 		);
-	if (status?.paused)
-		return <p class="banner paused">Paused{status.paused_by ? ` by ${status.paused_by}` : ""}: nothing new starts, what runs goes on.</p>;
-	if (status?.config_problem) return <p class="banner paused">config.yml is not in force: {status.config_problem}</p>;
-	if (status?.backpressure) return <p class="banner">{status.backpressure}</p>;
-	return null;
+	return (
+		<>
+			{status?.paused ? (
+				<p class="banner paused">Paused{status.paused_by ? ` by ${status.paused_by}` : ""}: nothing new starts, what runs goes on.</p>
+			) : null}
+			{status?.backpressure ? <p class="banner">{status.backpressure}</p> : null}
+			{alarms().map((text) => (
+				<p key={text} class="banner alarm" role="status">
+					{text}
+				</p>
+			))}
+		</>
+	);
+}
+
+/** What is wrong with a host, the disk, an account, an agent or the configuration, in the daemon's words. */
+function alarms(): string[] {
+	const { status } = app;
+	if (!status) return [];
+	const hosts = status.hosts
+		.filter(({ gone, state }) => gone === "lost" || state === "stale")
+		.map(({ name, gone }) => `Host ${name} ${gone === "lost" ? "is lost: its runs were given to others" : "has not been heard of"}.`);
+	const holds = status.holds
+		.filter(({ kind }) => kind === "account_closed" || kind === "breaker_open")
+		.map(
+			({ kind, scope, reason }) =>
+				`${scope.replace(":", " ")} ${kind === "breaker_open" ? "keeps failing to start" : "is closed"}: ${reason}`,
+		);
+	return [
+		...(status.config_problem ? [`config.yml is not in force: ${status.config_problem}`] : []),
+		...[status.disk_problem, status.http_problem].flatMap((one) => one ?? []),
+		...hosts,
+		...holds,
+	];
 }

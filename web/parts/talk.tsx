@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { app, type Confirmation } from "../app.ts";
+import { keepDraft, recallDraft } from "./drafts.ts";
 import { useNews } from "./hooks.ts";
 
 export function Talk() {
@@ -50,8 +51,12 @@ function useModal(close: () => void) {
 }
 
 function Ask({ question }: { question: Confirmation }) {
-	const { title, text, yes, grave, field, choice, act } = question;
-	const [value, set] = useState(field?.value ?? "");
+	const { title, text, yes, grave, field, choice, first, act } = question;
+	const [value, setValue] = useState((field?.draft && recallDraft(field.draft)) || (field?.value ?? ""));
+	const set = (words: string) => {
+		setValue(words);
+		if (field?.draft) keepDraft(field.draft, words);
+	};
 	const modal = useModal(() => app.confirm(null));
 	const [chosen, choose] = useState("");
 	useNews("link");
@@ -59,9 +64,13 @@ function Ask({ question }: { question: Confirmation }) {
 	return (
 		<dialog {...modal} aria-labelledby="ask-title" class="ask">
 			<form
+				onKeyDown={(event) => {
+					if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+				}}
 				onSubmit={(event) => {
 					event.preventDefault();
 					if (lacks || !app.signedIn) return;
+					if (field?.draft) keepDraft(field.draft, "");
 					app.confirm(null);
 					act(value, chosen);
 				}}
@@ -95,7 +104,7 @@ function Ask({ question }: { question: Confirmation }) {
 					<button type="button" onClick={() => app.confirm(null)}>
 						Keep as it is
 					</button>
-					<button type="submit" class={grave ? "grave" : "main"} disabled={lacks || !app.signedIn}>
+					<button type="submit" class={grave ? "grave" : "main"} disabled={lacks || !app.signedIn} autofocus={first === "yes"}>
 						{yes}
 					</button>
 				</div>
@@ -105,13 +114,14 @@ function Ask({ question }: { question: Confirmation }) {
 }
 
 const KEYS: [keys: string, does: string][] = [
-	["1 … 7", "Board, Graph, Timeline, Limits, Batches, Trends, Kernel"],
+	["1 … 8", "Now, Board, Graph, Timeline, Limits, Batches, Trends, Kernel"],
 	["/", "search; Escape leaves it"],
 	["↑ ↓ ← →", "from job to job on the board; along the arrows in the graph; move the timeline"],
 	["j k", "next, previous job"],
 	["Enter", "open the job in focus"],
-	["Escape", "back from a job; close a question"],
-	["p", "pause or resume everything"],
+	["Escape", "back from a job; close a question, what you typed is kept"],
+	["Ctrl Enter", "send an answer"],
+	["p", "pause everything, after asking; resume"],
 	["l h w", "a job's log, history, reasons"],
 	["c", "cancel the job that is open"],
 	["r", "retry it"],

@@ -1,7 +1,7 @@
-// A long list of rows of equal height, of which only the visible ones are in the page.
+// A long list of rows of equal height, of which only the visible ones are in the page. It remembers where it was scrolled to when a person comes back.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { shown } from "../state/board.ts";
 import { useSize } from "./hooks.ts";
 
@@ -11,20 +11,37 @@ type VirtualProps<T> = {
 	keyOf: (item: T) => string | number;
 	draw: (item: T, index: number) => ComponentChildren;
 	label: string;
+	/** Names the list, for its scroll position. */
+	place: string;
 };
 
-export function Virtual<T>({ items, each, keyOf, draw, label }: VirtualProps<T>) {
+/** Where each list was left, as long as the page lives. */
+const LEFT = new Map<string, number>();
+
+export function Virtual<T>({ items, each, keyOf, draw, label, place }: VirtualProps<T>) {
 	const { ref, height } = useSize<HTMLUListElement>();
-	const [top, setTop] = useState(0);
+	const [top, setTop] = useState(LEFT.get(place) ?? 0);
 	const { from, to } = shown(items.length, top, height, each);
+	useLayoutEffect(() => {
+		if (ref.current) ref.current.scrollTop = LEFT.get(place) ?? 0;
+	}, [place]);
 	useEffect(() => {
 		// A list that became shorter may have been scrolled beyond its new end.
 		const element = ref.current;
 		if (element && element.scrollTop !== top) setTop(element.scrollTop);
 	}, [items.length]);
 	return (
-		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys
-		<ul class="virtual" ref={ref} aria-label={label} tabIndex={0} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+		<ul
+			class="virtual"
+			ref={ref}
+			aria-label={label}
+			// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys
+			tabIndex={0}
+			onScroll={({ currentTarget: { scrollTop } }) => {
+				LEFT.set(place, scrollTop);
+				setTop(scrollTop);
+			}}
+		>
 			<li class="stretch" aria-hidden="true" style={{ height: `${items.length * each}px` }} />
 			{items.slice(from, to).map((item, index) => (
 				<li key={keyOf(item)} class="row" style={{ transform: `translateY(${(from + index) * each}px)`, height: `${each}px` }}>

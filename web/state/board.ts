@@ -16,11 +16,11 @@ export const TITLES: Record<BoardColumn, string> = {
 };
 export const ABOUT: Record<BoardColumn, string> = {
 	asks: "an approval, an answer, a merge",
-	blocked: "for other jobs, artifacts, locks or time",
-	queued: "for their turn",
+	blocked: "for other jobs, artifacts or locks",
+	queued: "in the order of their starts; then what waits for a time",
 	running: "",
-	failed: "failed, blocked, cancelled or expired; the newest first",
-	done: "the newest first",
+	failed: "failed, blocked or expired; the newest first",
+	done: "succeeded or cancelled; the newest first",
 };
 
 const PLACES: Record<Status, BoardColumn> = {
@@ -30,7 +30,7 @@ const PLACES: Record<Status, BoardColumn> = {
 	running: "running",
 	succeeded: "done",
 	failed: "failed",
-	cancelled: "failed",
+	cancelled: "done",
 	blocked_by_dependency: "failed",
 	expired: "failed",
 };

@@ -23,7 +23,6 @@ const row = (id: number, more: Partial<PageRow>): PageRow => ({
 	batch: null,
 	agent: null,
 	account: null,
-	locks: [],
 	branch: null,
 	reason: null,
 	asks: null,

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { EventDocument } from "../../src/api/documents.ts";
 import type { EventKind } from "../../src/core/event.ts";
 import { COLUMNS, Columns, columnOf, filtered, matcher, shown } from "./board.ts";
-import { heldBy } from "./held.ts";
 import { Jobs } from "./jobs.ts";
+import { ToldQueue } from "./queue.ts";
 import { addressOf, codeIn, routeOf } from "./route.ts";
 import { commandLine, labelOf, type PageRow, type RowFields, rowOf } from "./row.ts";
 
@@ -39,8 +39,6 @@ const job = (id: number, more: Partial<RowFields> = {}): RowFields => ({
 	lane: "code",
 	owner: null,
 	account: null,
-	locks: [],
-	approval: null,
 	question: null,
 	item: null,
 	...more,
@@ -120,8 +118,8 @@ describe("columns", () => {
 	});
 
 	test("a job that needs a person comes first, whatever its status", () => {
-		expect(columnOf(rowOf(job(1, { approval: "needed" }), 1))).toBe("asks");
-		expect(columnOf(rowOf(job(1, { question: "Which?" }), 1))).toBe("asks");
+		expect(columnOf(rowOf(job(1, { wait_reason: { kind: "approval", detail: "" } }), 1))).toBe("asks");
+		expect(columnOf(rowOf(job(1, { wait_reason: { kind: "needs_human", detail: "" }, question: "Which?" }), 1))).toBe("asks");
 		expect(columnOf(rowOf(job(1, { status: "succeeded", merge_status: "conflict" }), 1))).toBe("asks");
 		expect(columnOf(rowOf(job(1, { status: "succeeded", merge_status: "pending", merge_report: { uncommitted: true } }), 1))).toBe("asks");
 		expect(columnOf(rowOf(job(1, { status: "waiting_on_locks" }), 1))).toBe("blocked");
@@ -161,7 +159,10 @@ describe("places and labels", () => {
 		const place = routeOf("?view=graph&q=a%26b&lane=code&job=7&tab=log");
 		expect(place).toMatchObject({ view: "graph", job: 7, tab: "log", filter: { q: "a&b", lane: "code" } });
 		expect(routeOf(addressOf(place).slice(1))).toEqual(place);
-		expect(routeOf("?view=nonsense&job=0&tab=x")).toMatchObject({ view: "board", job: null, tab: "why" });
+		for (const search of ["", "?q=flaky", "?view=now&lane=code", "?wall="])
+			expect(routeOf(addressOf(routeOf(search)).slice(1))).toEqual(routeOf(search));
+		expect([routeOf("?q=flaky").view, routeOf("?wall").view]).toEqual(["board", "now"]);
+		expect(routeOf("?view=nonsense&job=0&tab=x")).toMatchObject({ view: "now", job: null, tab: "why", wall: false });
 	});
 
 	test("a sign-in code is taken from a link or alone; a token of the home is no code", () => {
@@ -173,7 +174,8 @@ describe("places and labels", () => {
 	});
 
 	test("a job is called by its name, title, prompt or command", () => {
-		expect(labelOf({ id: 1, name: "n", title: "t", prompt: "p", command: null })).toBe("n");
+		expect(labelOf({ id: 1, name: "n", title: "t", prompt: "p", command: null })).toBe("n · t");
+		expect(labelOf({ id: 1, name: "n", title: null, prompt: null, command: ["make"] })).toBe("n");
 		expect(labelOf({ id: 1, name: null, title: null, prompt: "\n first line \nsecond", command: null })).toBe("first line");
 		expect(labelOf({ id: 1, name: null, title: null, prompt: null, command: null })).toBe("job 1");
 		expect(commandLine(["/bin/sh", "-c", "make all"])).toBe("make all");
@@ -181,44 +183,33 @@ describe("places and labels", () => {
 	});
 });
 
-describe("what holds a job besides its record", () => {
-	const hold = (kind: string, scope: string) => ({ kind, scope, since: "", until: null, by: "ann", reason: "" });
+describe("the queue in the daemon's words", () => {
+	const cause = (detail: string) => ({ kind: "capacity" as const, subject: "lane:code", detail, jobs: 1, clears_at: null, remedy: null });
+	const told = {
+		ready: 3,
+		jobs: [
+			{ id: 9, cause: null },
+			{ id: 5, cause: 0 },
+		],
+		causes: [cause("lane code is full: 3 of 3 running")],
+		locked: [{ id: 7, detail: "lock db, held by job 3" }],
+		counts: { succeeded: 9000, cancelled: 2, failed: 40, blocked_by_dependency: 1, expired: 0 } as never,
+	};
 
-	test("a startable job is held by pauses, breakers and limits that concern it", () => {
-		const row = rowOf(job(1, { lane: "docs", agent: "claude", account: "work" }), 1);
-		const said = (...holds: ReturnType<typeof hold>[]) => heldBy({ holds, locks: [] })(row);
-		expect(said()).toBe(null);
-		expect(said(hold("paused", "lane:code"))).toBe(null);
-		expect(said(hold("paused", "lane:docs"))).toBe("lane docs is paused");
-		expect(said(hold("paused", "lane:docs"), hold("paused", "all"))).toBe("everything is paused");
-		expect(said(hold("breaker_open", "agent:claude"))).toBe("agent claude has an open breaker");
-		expect(said(hold("rate_limited", "account:work"))).toBe("account work is rate limited");
-		expect(heldBy({ holds: [hold("paused", "lane:docs")], locks: [] })(rowOf(job(1, { lane: "docs", status: "running" }), 1))).toBe(null);
+	test("its order, the word of each job, counts beyond what is loaded", () => {
+		const queue = new ToldQueue(told, new Set([8]));
+		const rows = [4, 5, 9].map((id) => rowOf(job(id), 1));
+		expect(queue.inOrder(rows).map(({ id }) => id)).toEqual([9, 5, 4]);
+		expect(rows.map(queue.wordOf)).toEqual([null, "lane code is full: 3 of 3 running · number 2", "starts now, number 1"]);
+		expect(queue.wordOf(rowOf(job(7, { status: "waiting_on_locks" }), 1))).toBe("lock db, held by job 3");
+		expect([queue.countOf("done"), queue.countOf("failed"), queue.countOf("queued")]).toEqual([9002, 41, undefined]);
 	});
 
 	test("a run that is frozen, and one that waits for jobs, say so", () => {
-		const running = rowOf(job(7, { status: "running", waits_for: [8, 9] }), 1);
+		const running = rowOf(job(8, { status: "running", waits_for: [8, 9] }), 1);
 		expect(running.reason).toBe("waits for job 8 and 1 more, lends its slot");
-		expect(heldBy({ holds: [], locks: [], frozen: [7] })(running)).toBe("frozen: it goes on when it is resumed");
-		expect(heldBy({ holds: [], locks: [], frozen: [6] })(running)).toBe(null);
-	});
-
-	test("which job holds the lock that a job waits for", () => {
-		const waits = (mode: "shared" | "exclusive") => rowOf(job(1, { status: "waiting_on_locks", locks: [{ key: "db", mode }] }), 1);
-		const said = (
-			mode: "shared" | "exclusive",
-			holders: { job: number; mode: "shared" | "exclusive" }[],
-			reserved_for: number | null = null,
-		) => heldBy({ holds: [], locks: [{ key: "db", holders, reserved_for }] })(waits(mode));
-		expect(said("exclusive", [{ job: 3, mode: "shared" }])).toBe("lock db, held by job 3");
-		expect(
-			said("exclusive", [
-				{ job: 3, mode: "shared" },
-				{ job: 4, mode: "shared" },
-			]),
-		).toBe("lock db, held by job 3 and 1 more");
-		expect(said("shared", [{ job: 3, mode: "shared" }])).toBe(null);
-		expect(said("shared", [{ job: 3, mode: "shared" }], 9)).toBe("lock db, kept for job 9");
+		expect(new ToldQueue(told, new Set([8])).wordOf(running)).toBe("frozen: it goes on when it is resumed");
+		expect(new ToldQueue(told).wordOf(running)).toBe(null);
 	});
 
 	test("a job that waits again has no start time", () => {

@@ -10,8 +10,8 @@ import { isTerminal } from "../../src/core/job.ts";
 import { Columns } from "./board.ts";
 import { type PageRow, type RowFields, rowOf } from "./row.ts";
 
-/** Maximum ended jobs that are kept; the oldest are dropped first. */
-const ENDED_KEPT = 3000;
+/** Maximum jobs of each of both columns that are kept; the oldest are dropped first. Failures are kept apart, so that no number of successes drops them. */
+const ENDED_KEPT = { failed: 1000, done: 3000 };
 
 /** A list longer than this sorts all columns anew instead of inserting its rows one by one. */
 const MANY = 500;
@@ -91,12 +91,12 @@ export class Jobs {
 
 	/** Drops the oldest of thousands of ended jobs. */
 	private trim(): void {
-		const { failed, done } = this.columns.all;
-		if (failed.length + done.length <= ENDED_KEPT * 1.2) return;
-		const ended = [...failed, ...done];
-		ended.sort((a, b) => (a.endedAt as number) - (b.endedAt as number));
-		for (const { id } of ended.slice(0, ended.length - ENDED_KEPT)) this.drop(id);
-		this.version++;
+		for (const column of ["failed", "done"] as const) {
+			const rows = this.columns.all[column];
+			if (rows.length <= ENDED_KEPT[column] * 1.2) continue;
+			for (const { id } of rows.slice(ENDED_KEPT[column])) this.drop(id);
+			this.version++;
+		}
 	}
 }
 

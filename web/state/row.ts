@@ -3,6 +3,7 @@
 import type { JobDocument } from "../../src/api/documents.ts";
 import { countDenied } from "../../src/core/agents/permissions/denied.ts";
 import type { Status } from "../../src/core/job.ts";
+import { localTimes } from "./words.ts";
 
 /** The fields that the page requests. */
 export const FIELDS = [
@@ -35,8 +36,6 @@ export const FIELDS = [
 	"lane",
 	"owner",
 	"account",
-	"locks",
-	"approval",
 	"question",
 	"item",
 	"denied",
@@ -57,8 +56,6 @@ export type PageRow = {
 	batch: string | null;
 	agent: string | null;
 	account: string | null;
-	/** Kept while it waits for one of them. */
-	locks: readonly { key: string; mode: "shared" | "exclusive" }[];
 	/** The branch that it begins from or writes to, if any. */
 	branch: string | null;
 	/** Why it waits or how it ended, in one line. */
@@ -79,7 +76,6 @@ export type PageRow = {
 	seq: number;
 };
 
-const NO_LOCKS: PageRow["locks"] = [];
 const time = (text: string | null | undefined): number | null => (text ? Date.parse(text) : null);
 const firstLine = (text: string): string => text.trimStart().split("\n", 1)[0]?.trim() ?? "";
 const SHELLS = /(?:^|\/)(?:ba|z|da)?sh$/;
@@ -91,16 +87,22 @@ export function commandLine(command: readonly string[]): string {
 	return command.join(" ");
 }
 
-export function labelOf(job: Pick<RowFields, "id" | "name" | "title" | "prompt" | "command">): string {
-	const found =
-		job.name ?? job.title ?? (job.prompt ? firstLine(job.prompt) : null) ?? (job.command ? firstLine(commandLine(job.command)) : null);
-	return (found || `job ${job.id}`).slice(0, 300);
+type Labelled = Pick<RowFields, "id" | "name" | "title" | "prompt" | "command">;
+
+/** What it is about, besides its name. */
+const aboutOf = (job: Labelled): string | null => job.title ?? (job.prompt ? firstLine(job.prompt) : null);
+
+/** Its name and what it is about; without both its command. */
+export function labelOf(job: Labelled): string {
+	const about = aboutOf(job);
+	const found = [job.name, about === job.name ? null : about].filter(Boolean).join(" · ");
+	return (found || (job.command ? firstLine(commandLine(job.command)) : "") || `job ${job.id}`).slice(0, 300);
 }
 
 function asksOf(job: RowFields): PageRow["asks"] {
-	const waits = job.status === "queued" || job.status.startsWith("waiting");
-	if (waits && job.approval === "needed") return "approval";
-	if (waits && job.question !== null) return "answer";
+	// The daemon says that its turn to be asked about has come; an approval that is needed later is not asked for yet.
+	if (job.wait_reason?.kind === "approval") return "approval";
+	if (job.wait_reason?.kind === "needs_human") return "answer";
 	return mergeTrouble(job) === null ? null : "merge";
 }
 
@@ -124,7 +126,7 @@ function reasonOf(job: RowFields, asks: PageRow["asks"]): string | null {
 	if (job.status === "succeeded") return deniedWords(job.denied);
 	if (job.status === "running") return awaitedWords(job.waits_for) ?? (job.attempt > 1 ? `attempt ${job.attempt}` : null);
 	if (job.ended_at !== null) return job.end_reason ?? job.last_failure ?? ended(job);
-	return job.wait_reason?.detail ?? null;
+	return job.wait_reason ? localTimes(job.wait_reason.detail) : null;
 }
 
 /** What its last run was not allowed to do. An older daemon does not send it. */
@@ -148,7 +150,8 @@ export function rowOf(job: RowFields, seq: number): PageRow {
 	const label = labelOf(job);
 	const reason = reasonOf(job, asks);
 	const branch = job.worktree ?? job.base_branch ?? null;
-	const words = [job.id, label, job.title, job.lane, job.repo, job.batch, job.agent, branch, job.item, job.owner, reason];
+	const does = (job.prompt ?? (job.command ? commandLine(job.command) : "")).slice(0, 500);
+	const words = [job.id, label, does, job.lane, job.repo, job.batch, job.agent, branch, job.item, job.owner, reason];
 	return {
 		id: job.id,
 		status: job.status,
@@ -158,7 +161,6 @@ export function rowOf(job: RowFields, seq: number): PageRow {
 		batch: job.batch,
 		agent: job.agent,
 		account: job.account,
-		locks: job.status === "waiting_on_locks" ? job.locks : NO_LOCKS,
 		branch,
 		reason: reason === null ? null : firstLine(reason).slice(0, 300),
 		asks,

@@ -24,6 +24,15 @@ export function dollars(micros: number): string {
 	return `$${value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
+/** `5`, `$2.50`, `1,000` as micro-dollars; null if it is no amount. */
+export function microsOf(text: string): number | null {
+	const plain = text
+		.trim()
+		.replace(/^\$\s*/, "")
+		.replaceAll(",", "");
+	return /^\d{1,9}(?:\.\d{1,6})?$/.test(plain) ? Math.round(Number(plain) * 1_000_000) : null;
+}
+
 export const count = (value: number): string => value.toLocaleString("en");
 
 export function bytes(value: number): string {
@@ -41,6 +50,14 @@ export function moment(at: number, now: number): string {
 	const clock = then.toLocaleTimeString("en", CLOCK);
 	return then.toDateString() === today.toDateString() ? clock : `${then.toLocaleDateString("en", DATE)} ${clock}`;
 }
+
+/** The daemon's moments within a sentence, in the time of the reader: `not before 10:41:00`. */
+export const localTimes = (text: string): string =>
+	text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (stamp) => moment(Date.parse(stamp), Date.parse(stamp)));
+
+/** `10:41`. */
+export const clock = (at: number): string =>
+	new Date(at).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 /** `in 3 m 05 s`, `12 s ago`. */
 export const fromNow = (at: number, now: number): string => (at > now ? `in ${elapsed(at - now)}` : `${elapsed(now - at)} ago`);

@@ -6,7 +6,7 @@ import type { Status } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import { cancelBatch, closeBatch, pause, resume, retryBatch } from "../parts/actions.ts";
 import { Empty, Loading, Moment, Problem, statusWord } from "../parts/bits.tsx";
-import { useAsked, useNews } from "../parts/hooks.ts";
+import { useNews, useQuery } from "../parts/hooks.ts";
 import { count, dollars } from "../state/words.ts";
 
 const ORDER: Status[] = [
@@ -25,8 +25,8 @@ const RETRIED: Status[] = ["failed", "cancelled", "expired"];
 export function Batches() {
 	useNews("status", "link");
 	const [all, setAll] = useState(true);
-	const { value, problem, again } = useAsked((signal) => app.call("batch.list", { all }, signal), String(all), String(app.revision));
-	const forecast = useAsked((signal) => app.call("scheduler.forecast", {}, signal), "forecast", String(Math.floor(app.revision / 10)));
+	const { value, problem, again } = useQuery(`batches ${all}`, () => app.call("batch.list", { all }), String(app.revision));
+	const forecast = useQuery("forecast", () => app.call("scheduler.forecast", {}), String(Math.floor(app.revision / 10)));
 	if (!value) return problem ? <Problem text={problem} again={again} /> : <Loading what="batches" />;
 	const ends = new Map(forecast.value?.batches.map(({ name, end }) => [name, end?.p50 ?? null]));
 	const sorted = [...value.batches].sort((a, b) => Number(b.open > 0) - Number(a.open > 0) || (a.name < b.name ? -1 : 1));

@@ -1,13 +1,15 @@
-// The board: jobs by status, each with why it waits, its lane, its cost and its duration.
+// The board: jobs by status, each with why it waits, its lane, its cost and its duration. Order, reasons and counts are the daemon's.
 
 import { Component } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { app } from "../app.ts";
-import { JobLink, Loading, Running, Span, StatusDot } from "../parts/bits.tsx";
-import { useNews } from "../parts/hooks.ts";
+import { after } from "../outside.ts";
+import { JobLink, Loading, Problem, Running, Span, StatusDot } from "../parts/bits.tsx";
+import { useNews, useQuery } from "../parts/hooks.ts";
 import { Virtual } from "../parts/virtual.tsx";
-import { ABOUT, type BoardColumn, type BoardRows, COLUMNS, filtered, TITLES } from "../state/board.ts";
-import type { PageRow } from "../state/row.ts";
+import { ABOUT, type BoardColumn, type BoardRows, COLUMNS, columnOf, filtered, matcher, TITLES } from "../state/board.ts";
+import type { ToldQueue } from "../state/queue.ts";
+import { FIELDS, type PageRow, rowOf } from "../state/row.ts";
 import { count, dollars } from "../state/words.ts";
 import { First } from "./first.tsx";
 
@@ -18,10 +20,16 @@ export function Board() {
 	const { filter } = app.place;
 	const { version } = app.jobs;
 	const { q, lane, repo, batch, status } = filter;
-	const board = useMemo(() => ({ ...filtered(app.jobs.columns, filter) }), [version, q, lane, repo, batch, status]);
-	const { held } = app;
+	const { queue } = app;
+	const far = useFound(q);
+	const board = useMemo(() => {
+		const known = { ...filtered(app.jobs.columns, filter) };
+		known.queued = queue.inOrder(known.queued);
+		return withFound(known, far.rows.filter(matcher(filter)));
+	}, [version, queue, far.rows, q, lane, repo, batch, status]);
 	const [chosen, choose] = useState<BoardColumn | null>(null);
-	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="jobs" />;
+	if (app.link.phase === "loading" && app.jobs.rows.size === 0)
+		return app.link.problem === null ? <Loading what="jobs" /> : <Problem text={`${app.link.problem}. It is tried again by itself.`} />;
 	if (app.jobs.rows.size === 0) return <First />;
 	const total = COLUMNS.reduce((sum, column) => sum + board[column].length, 0);
 	const columns = COLUMNS.filter((column) => column !== "asks" || board.asks.length > 0);
@@ -32,44 +40,98 @@ export function Board() {
 			: (columns.find((one) => (one === "asks" || one === "running") && board[one].length > 0) ??
 				columns.find((one) => board[one].length > 0) ??
 				"queued");
+	const isFiltered = Object.values(filter).some(Boolean);
 	return (
 		<>
 			<h1 class="unseen">Board</h1>
 			<div class="pick" role="tablist" aria-label="Columns">
 				{columns.map((column) => (
 					<button key={column} type="button" role="tab" aria-selected={column === open} onClick={() => choose(column)}>
-						{TITLES[column]} <span class="num dim">{count(board[column].length)}</span>
+						{TITLES[column]} <Counted column={column} rows={board[column]} isFiltered={isFiltered} />
 					</button>
 				))}
 			</div>
-			{total === 0 ? (
-				<p class="none">
-					No job fits this search.{" "}
-					<button
-						type="button"
-						class="small"
-						onClick={() => app.go({ filter: { q: "", lane: null, repo: null, batch: null, status: null } })}
-					>
-						Show all
-					</button>
-				</p>
-			) : null}
+			{total === 0 ? <Nothing isSearching={far.isSearching} /> : null}
 			<div class="board" data-columns={columns.length}>
 				{columns.map((column) => (
-					<ColumnList key={column} column={column} rows={board[column]} held={held} open={column === open ? "open" : "shut"} />
+					<ColumnList
+						key={column}
+						column={column}
+						rows={board[column]}
+						queue={queue}
+						open={column === open ? "open" : "shut"}
+						isFiltered={isFiltered}
+					/>
 				))}
 			</div>
 		</>
 	);
 }
 
-type ColumnProps = { column: BoardColumn; rows: BoardRows[BoardColumn]; held: (row: PageRow) => string | null; open: "open" | "shut" };
+const NONE: PageRow[] = [];
 
-function ColumnList({ column, rows, held, open }: ColumnProps) {
+/** Jobs that only the daemon has: those that ended long ago. Asked for a moment after the last letter. */
+function useFound(q: string): { rows: PageRow[]; isSearching: boolean } {
+	const words = q
+		.split(/\s+/)
+		.filter((word) => !/^(?:lane|repo|batch|is):/.test(word))
+		.join(" ")
+		.trim();
+	const [asked, ask] = useState("");
+	useEffect(() => after(words === "" ? 0 : 250, () => ask(words)), [words]);
+	const { value, problem } = useQuery(
+		`search ${asked}`,
+		async () => (asked === "" ? null : app.call("job.search", { text: asked, limit: 200, fields: [...FIELDS] })),
+		asked,
+	);
+	const rows = useMemo(() => (value === null ? NONE : value.jobs.map((job) => rowOf(job, value.seq))), [value]);
+	return { rows, isSearching: words !== "" && value === null && problem === null };
+}
+
+function withFound(board: BoardRows, found: readonly PageRow[]): BoardRows {
+	for (const row of found) {
+		if (app.jobs.rows.has(row.id)) continue;
+		const column = columnOf(row);
+		board[column] = [...board[column], row];
+	}
+	return board;
+}
+
+function Nothing({ isSearching }: { isSearching: boolean }) {
+	if (isSearching)
+		return (
+			<p class="none" role="status">
+				Searching all jobs…
+			</p>
+		);
+	return (
+		<p class="none">
+			No job fits this search.{" "}
+			<button type="button" class="small" onClick={() => app.go({ filter: { q: "", lane: null, repo: null, batch: null, status: null } })}>
+				Show all
+			</button>
+		</p>
+	);
+}
+
+/** How many jobs the column has; where the page has not loaded all of them, it says so. */
+function Counted({ column, rows, isFiltered }: { column: BoardColumn; rows: readonly PageRow[]; isFiltered: boolean }) {
+	const all = isFiltered ? undefined : app.queue.countOf(column);
+	const isPart = all !== undefined && rows.length < all && (column === "done" || column === "failed");
+	return (
+		<span class="num dim" title={isPart ? `the newest ${count(rows.length)} are listed; a search finds all of them` : undefined}>
+			{count(column === "done" || column === "failed" ? Math.max(all ?? 0, rows.length) : rows.length)}
+		</span>
+	);
+}
+
+type ColumnProps = { column: BoardColumn; rows: PageRow[]; queue: ToldQueue; open: "open" | "shut"; isFiltered: boolean };
+
+function ColumnList({ column, rows, queue, open, isFiltered }: ColumnProps) {
 	return (
 		<section class={`column ${column} ${open}`} aria-label={TITLES[column]}>
 			<h2 title={ABOUT[column]}>
-				{TITLES[column]} <span class="num dim">{count(rows.length)}</span>
+				{TITLES[column]} <Counted column={column} rows={rows} isFiltered={isFiltered} />
 			</h2>
 			{rows.length === 0 ? (
 				<p class="nothing">none</p>
@@ -78,8 +140,9 @@ function ColumnList({ column, rows, held, open }: ColumnProps) {
 					items={rows}
 					each={CARD}
 					label={TITLES[column]}
+					place={`board ${column}`}
 					keyOf={(row) => row.id}
-					draw={(row) => <Card row={row} held={held(row)} />}
+					draw={(row) => <Card row={row} word={queue.wordOf(row)} />}
 				/>
 			)}
 		</section>
@@ -87,20 +150,20 @@ function ColumnList({ column, rows, held, open }: ColumnProps) {
 }
 
 /** Redrawn only when its own job has changed: thousands of other jobs change meanwhile. */
-class Card extends Component<{ row: PageRow; held: string | null }> {
-	override shouldComponentUpdate(next: { row: PageRow; held: string | null }): boolean {
-		return next.row !== this.props.row || next.held !== this.props.held;
+class Card extends Component<{ row: PageRow; word: string | null }> {
+	override shouldComponentUpdate(next: { row: PageRow; word: string | null }): boolean {
+		return next.row !== this.props.row || next.word !== this.props.word;
 	}
 
 	override render() {
-		const { row, held } = this.props;
-		const reason = held ?? row.reason;
+		const { row, word } = this.props;
+		const reason = word ?? row.reason;
 		const where = [row.repo, row.batch, row.agent].filter(Boolean).join(" · ");
 		return (
 			<article class={`card ${row.status}`}>
 				<JobLinkCard row={row} />
 				<p class="why" title={reason ?? ""}>
-					{reason ?? (row.ready ? "ready" : "")}
+					{reason ?? (row.ready ? "in the queue" : "")}
 				</p>
 				<p class="facts">
 					<LaneChip lane={row.lane} />

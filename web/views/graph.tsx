@@ -7,7 +7,7 @@ import { type LaidOut, type LayoutRequest, longestChain, NODE } from "../draw/la
 import { paintGraph } from "../draw/paint-graph.ts";
 import { after } from "../outside.ts";
 import { Empty, JobLink, Loading, Problem, StatusChip } from "../parts/bits.tsx";
-import { colours, useAsked, useNews, useSize } from "../parts/hooks.ts";
+import { colours, useNews, useQuery, useSize } from "../parts/hooks.ts";
 import { matcher } from "../state/board.ts";
 import { count } from "../state/words.ts";
 
@@ -16,7 +16,7 @@ let worker: Worker | null = null;
 let turns = 0;
 const waiting = new Map<number, (placed: LaidOut) => void>();
 function layOutElsewhere(asked: LayoutRequest): Promise<LaidOut> {
-	worker ??= new Worker("/app.js", { type: "module" });
+	worker ??= new Worker("/graph-worker.js", { type: "module" });
 	worker.onmessage = ({ data }: MessageEvent<{ turn: number; placed: LaidOut }>) => {
 		waiting.get(data.turn)?.(data.placed);
 		waiting.delete(data.turn);
@@ -32,8 +32,8 @@ const SINGLE_MOST = 300;
 /** `left`: number of jobs without edges that are not drawn. */
 type Found = { placed: LaidOut; left: number; commands: Map<number, string> };
 
-async function look(all: boolean, batch: string | null, signal: AbortSignal): Promise<Found> {
-	const graph = await app.call("job.graph", { ...(all ? { all } : {}), ...(batch ? { batch } : {}) }, signal);
+async function look(all: boolean, batch: string | null): Promise<Found> {
+	const graph = await app.call("job.graph", { ...(all ? { all } : {}), ...(batch ? { batch } : {}) });
 	if (!("nodes" in graph)) throw new Error("the daemon answered in another format");
 	// The daemon's edges go from the waiting job to its predecessor; they are drawn in the direction of the work.
 	const edges = graph.edges.flatMap(({ from, to }) => (typeof to === "number" ? [{ from: to, to: from }] : []));
@@ -73,8 +73,8 @@ export function GraphView() {
 	const [all, setAll] = useState(false);
 	const { batch } = app.place.filter;
 	const shape = useShape();
-	const graph = useAsked((signal) => look(all, batch, signal), `${all} ${batch}`, String(shape));
-	const forecast = useAsked((signal) => app.call("scheduler.forecast", {}, signal), "forecast", String(shape));
+	const graph = useQuery(`graph ${all} ${batch}`, () => look(all, batch), String(shape));
+	const forecast = useQuery("forecast", () => app.call("scheduler.forecast", {}), String(shape));
 	if (graph.problem && !graph.value) return <Problem text={graph.problem} again={graph.again} />;
 	if (!graph.value) return <Loading what="the graph" />;
 	const steps = forecast.value?.critical_path.map(({ job }) => job) ?? [];

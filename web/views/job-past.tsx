@@ -1,16 +1,18 @@
 // A job's past and its fields: its runs, its history, its changes, every field.
 
+import { useEffect, useState } from "preact/hooks";
 import type { EventDocument, JobDocument } from "../../src/api/documents.ts";
 import { isMove } from "../../src/core/event.ts";
 import { mayAddWords } from "../../src/core/trust/run-bounds.ts";
 import { app } from "../app.ts";
+import { every } from "../outside.ts";
 import { Loading, Moment, Problem, Running, Span } from "../parts/bits.tsx";
-import { useAsked } from "../parts/hooks.ts";
+import { useQuery } from "../parts/hooks.ts";
 import { commandLine } from "../state/row.ts";
 import { runsOf } from "../state/runs.ts";
 import { count, inWords } from "../state/words.ts";
 
-const useHistory = (id: number, fresh: string) => useAsked((signal) => app.call("job.history", { id }, signal), String(id), fresh);
+const useHistory = (id: number, fresh: string) => useQuery(`history ${id}`, () => app.call("job.history", { id }), fresh);
 
 export function Runs({ id, fresh }: { id: number; fresh: string }) {
 	const { value, problem, again } = useHistory(id, fresh);
@@ -98,8 +100,13 @@ function moreOf({ data }: EventDocument): string {
 /** Maximum lines of a patch that are shown; the command line shows the rest. */
 const PATCH_LINES = 5000;
 
-export function Diff({ id, fresh }: { id: number; fresh: string }) {
-	const { value, problem } = useAsked((signal) => app.call("job.diff", { id }, signal), String(id), fresh);
+/** How often the diff of a running job is made anew while it is in sight. */
+const DIFF_MS = 5000;
+
+export function Diff({ id, fresh, live }: { id: number; fresh: string; live: "live" | "still" }) {
+	const [beat, setBeat] = useState(0);
+	useEffect(() => (live === "live" ? every(DIFF_MS, () => document.hidden || setBeat((n) => n + 1)) : undefined), [live]);
+	const { value, problem } = useQuery(`diff ${id}`, () => app.call("job.diff", { id }), `${fresh} ${beat}`);
 	if (!value) return problem ? <p class="nothing">{problem}</p> : <Loading what="the diff" />;
 	const lines = value.patch.split("\n");
 	return (

@@ -1,14 +1,13 @@
 // One job: why it waits, how its priority adds up, its log, its runs, its changes, its events, and possible actions.
 
-import { useEffect } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
 import { isTerminal, mergeWords } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, reject, rerun, retry, runNow } from "../parts/actions.ts";
 import { Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
-import { useAsked, useNews } from "../parts/hooks.ts";
+import { useNews, useQuery } from "../parts/hooks.ts";
 import { addressOf, TABS, type Tab } from "../state/route.ts";
-import { awaitedWords, labelOf, mergeTrouble } from "../state/row.ts";
+import { awaitedWords, commandLine, labelOf, mergeTrouble } from "../state/row.ts";
 import { dollars } from "../state/words.ts";
 import { Details, Diff, History, Runs } from "./job-past.tsx";
 import { LogView } from "./log.tsx";
@@ -19,13 +18,7 @@ const NAMES: Record<Tab, string> = { why: "Why", log: "Log", runs: "Runs", diff:
 export function JobView({ id }: { id: number }) {
 	useNews("jobs", "place", "status");
 	const row = app.jobs.rows.get(id);
-	const why = useAsked((signal) => app.call("job.why", { id }, signal), String(id), `${row?.seq} ${row?.status} ${app.revision}`);
-	useEffect(() => {
-		document.title = `${id} ${row?.label ?? ""} · Sluice`;
-		return () => {
-			document.title = "Sluice";
-		};
-	}, [id, row?.label]);
+	const why = useQuery(`why ${id}`, () => app.call("job.why", { id }), `${row?.seq} ${row?.status} ${app.revision}`);
 	if (!why.value)
 		return why.problem ? (
 			<div class="panel">
@@ -44,6 +37,7 @@ export function JobView({ id }: { id: number }) {
 	return (
 		<>
 			<Head job={job} />
+			<Does job={job} />
 			<div class="tabs" role="tablist" aria-label="About this job">
 				{TABS.map((one) => (
 					<a
@@ -65,11 +59,23 @@ export function JobView({ id }: { id: number }) {
 				{tab === "why" ? <Why told={why.value} /> : null}
 				{tab === "log" ? <LogView key={id} job={job} /> : null}
 				{tab === "runs" ? <Runs id={id} fresh={`${row?.seq}`} /> : null}
-				{tab === "diff" ? <Diff id={id} fresh={`${row?.status}`} /> : null}
+				{tab === "diff" ? <Diff id={id} fresh={`${row?.status}`} live={job.status === "running" ? "live" : "still"} /> : null}
 				{tab === "history" ? <History id={id} fresh={`${row?.seq}`} /> : null}
 				{tab === "details" ? <Details job={job} /> : null}
 			</section>
 		</>
+	);
+}
+
+/** What it is to do: the prompt in full, or the command. */
+function Does({ job: { prompt, command } }: { job: JobDocument }) {
+	const text = prompt ?? (command ? commandLine(command) : null);
+	if (text === null) return null;
+	return (
+		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys
+		<pre class="does" title={prompt === null ? "Command" : "Prompt"} tabIndex={0}>
+			{text}
+		</pre>
 	);
 }
 

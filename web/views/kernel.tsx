@@ -5,7 +5,7 @@ import type { Result } from "../../src/api/protocol.ts";
 import { app } from "../app.ts";
 import { cancelEntry } from "../parts/actions.ts";
 import { Empty, Loading, Moment, Problem } from "../parts/bits.tsx";
-import { useAsked, useNews } from "../parts/hooks.ts";
+import { useNews, useQuery } from "../parts/hooks.ts";
 import { count } from "../state/words.ts";
 
 const STATES = ["queued", "dispatched", "completed", "expired", "cancelled"] as const;
@@ -15,10 +15,10 @@ type Entry = Result<"kernel.sched.list">["entries"][number];
 /** Maximum entries that are shown; the command line lists them all. */
 const SHOWN = 500;
 
-async function ask(state: State | null, signal: AbortSignal) {
+async function ask(state: State | null) {
 	const [list, { agents }] = await Promise.all([
-		app.call("kernel.sched.list", { limit: SHOWN, ...(state === null ? {} : { state }) }, signal),
-		app.call("kernel.agent.list", {}, signal),
+		app.call("kernel.sched.list", { limit: SHOWN, ...(state === null ? {} : { state }) }),
+		app.call("kernel.agent.list", {}),
 	]);
 	return { ...list, names: new Map(agents.map(({ pid, name }) => [pid, name])) };
 }
@@ -26,7 +26,7 @@ async function ask(state: State | null, signal: AbortSignal) {
 export function KernelView() {
 	useNews("status", "link");
 	const [state, choose] = useState<State | null>("queued");
-	const { value, problem, again } = useAsked((signal) => ask(state, signal), String(state), String(app.revision));
+	const { value, problem, again } = useQuery(`kernel ${state}`, () => ask(state), String(app.revision));
 	const counts: Partial<Record<State, number>> = app.status?.kernel ?? {};
 	return (
 		<>

@@ -1,28 +1,28 @@
-// Limits: caps as gauges that can be dragged, accounts with the time to their reset, budgets, holds and hosts.
+// Limits: caps that are set by steps, accounts with the time to their reset, budgets, holds and hosts.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { LaneDocument } from "../../src/api/protocol/lane.ts";
 import { app } from "../app.ts";
-import { clearHold, clearQueue, pause, resume, type Scope, setLane, setMax } from "../parts/actions.ts";
+import { askCap, askPause, clearHold, clearQueue, pause, resume, type Scope, setLane, setMax } from "../parts/actions.ts";
 import { Loading, Moment, Problem } from "../parts/bits.tsx";
-import { useAsked, useNews } from "../parts/hooks.ts";
+import { useNews, useQuery } from "../parts/hooks.ts";
 import { count, inWords } from "../state/words.ts";
 import { Accounts, Budgets } from "./money.tsx";
 import { Hosts, Repos } from "./places.tsx";
 
-async function look(signal: AbortSignal) {
+async function look() {
 	const [lanes, accounts, budgets, repos] = await Promise.all([
-		app.call("lane.list", {}, signal),
-		app.call("account.list", {}, signal),
-		app.call("budget.list", {}, signal),
-		app.call("repo.list", {}, signal),
+		app.call("lane.list", {}),
+		app.call("account.list", {}),
+		app.call("budget.list", {}),
+		app.call("repo.list", {}),
 	]);
 	return { ...lanes, ...accounts, ...budgets, ...repos };
 }
 
 export function Limits() {
 	useNews("status", "link");
-	const { value, problem, again } = useAsked(look, "limits", String(app.revision));
+	const { value, problem, again } = useQuery("limits", look, String(app.revision));
 	if (!value) return problem ? <Problem text={problem} again={again} /> : <Loading what="the limits" />;
 	const paused = (scope: string) => app.status?.holds.some((hold) => hold.kind === "paused" && hold.scope === scope) ?? false;
 	return (
@@ -55,7 +55,7 @@ function Caps({ lanes, paused }: { lanes: LaneDocument[]; paused: (scope: string
 						queued={status.queued_total}
 						max={status.max_concurrent > 0 ? status.max_concurrent : null}
 						least={1}
-						set={(max) => setMax(max ?? -1)}
+						set={setMax}
 						scope={{}}
 						paused={status.paused}
 					/>
@@ -68,7 +68,7 @@ function Caps({ lanes, paused }: { lanes: LaneDocument[]; paused: (scope: string
 						queued={queued}
 						max={max}
 						least={0}
-						set={(next) => setLane(name, next)}
+						set={(next, before) => setLane(name, next, before)}
 						scope={{ lane: name }}
 						paused={paused(`lane:${name}`)}
 					/>
@@ -92,78 +92,105 @@ type GaugeProps = {
 	max: number | null;
 	/** A lane can have cap 0; for the whole queue, 0 would mean no cap. */
 	least: 0 | 1;
-	set: (max: number | null) => Promise<"done" | "failed">;
+	set: (max: number | null, before: number | null) => Promise<"done" | "failed">;
 	scope: Scope;
 	paused: boolean;
 };
 
-/** The bar shows the usage; its handle is the cap. A typed or dragged value is applied on release. */
+type StepperProps = { name: string; shown: string; least: 0 | 1; step: (by: 1 | -1) => void; type: (text: string | null) => void };
+
+/** A number with a button on each side. Nothing of it is in force before it is set. */
+function Stepper({ name, shown, least, step, type }: StepperProps) {
+	return (
+		<>
+			<button
+				type="button"
+				class="small step"
+				disabled={!app.mayManage || shown === String(least)}
+				aria-label={`${name}: one run less`}
+				onClick={() => step(-1)}
+			>
+				−
+			</button>
+			<input
+				type="text"
+				inputMode="numeric"
+				value={shown}
+				placeholder="∞"
+				disabled={!app.mayManage}
+				aria-label={`Cap of ${name}, as a number; empty is none`}
+				onInput={(event) => type(event.currentTarget.value.trim())}
+				onKeyDown={(event) => {
+					if (event.key === "ArrowUp") step(1);
+					else if (event.key === "ArrowDown") step(-1);
+					else if (event.key === "Escape") type(null);
+				}}
+			/>
+			<button type="button" class="small step" disabled={!app.mayManage} aria-label={`${name}: one run more`} onClick={() => step(1)}>
+				+
+			</button>
+		</>
+	);
+}
+
+/** The bar shows the usage. The cap is changed by steps or typed, and in force when it is set: a click on the bar or a stray key changes nothing. */
 function Gauge({ name, used, queued, max, least, set, scope, paused }: GaugeProps) {
-	const [draft, setDraft] = useState<number | null>(max);
-	/** While a person is changing the value, incoming updates do not overwrite it. */
-	const busy = useRef(false);
-	const draw = (value: number | null) => {
-		busy.current = true;
-		setDraft(value);
-	};
-	useEffect(() => {
-		if (!busy.current) setDraft(max);
-	}, [max]);
-	const top = Math.max(8, (draft ?? 0) * 1.25, used * 1.25, (max ?? 0) * 1.25);
-	const end = Math.ceil(top / 4) * 4;
-	const commit = async (value: number | null, field?: HTMLInputElement) => {
-		busy.current = false;
-		if (value === max) return;
-		const isGood = value === null || (Number.isSafeInteger(value) && value >= least);
-		if (!isGood) app.say("failed", `A cap is a whole number from ${least} on; empty is none.`);
-		if (isGood && (await set(value)) !== "failed") return;
-		setDraft(max);
-		// If a typed value is refused before it was rendered, the draft has not changed for Preact, and the typed text would stay.
-		if (field) field.value = max === null ? "" : String(max);
+	const [draft, setDraft] = useState<string | null>(null);
+	const shown = draft ?? (max === null ? "" : String(max));
+	const end = Math.max(4, used, max ?? 0);
+	const step = (by: 1 | -1) => setDraft(String(Math.max(least, (shown === "" ? used : Number(shown)) + by)));
+	const value = shown === "" ? null : Number(shown);
+	const isChanged = draft !== null && value !== max;
+	const commit = () => {
+		if (!isChanged) return setDraft(null);
+		if (value !== null && !(Number.isSafeInteger(value) && value >= least)) {
+			app.say("failed", `A cap is a whole number from ${least} on; empty is none.`);
+			return setDraft(null);
+		}
+		setDraft(null);
+		askCap(name, value, () => void set(value, max));
 	};
 	return (
-		<div class={`gauge ${paused ? "held" : ""}`}>
+		<form
+			class={`gauge ${paused ? "held" : ""}`}
+			onSubmit={(event) => {
+				event.preventDefault();
+				commit();
+			}}
+		>
 			<div class="name">
 				{name} {paused ? <span class="chip paused">paused</span> : null}
 			</div>
-			<div class="bar">
-				<div class="fill" style={{ width: `${Math.min(100, (used / end) * 100)}%` }} />
-				<input
-					type="range"
-					min={least}
-					max={end}
-					value={draft ?? end}
-					disabled={!app.mayManage}
-					aria-label={`Cap of ${name}`}
-					aria-valuetext={draft === null ? "no cap" : `${draft} runs`}
-					onInput={(event) => draw(Number(event.currentTarget.value))}
-					onChange={(event) => void commit(Number(event.currentTarget.value))}
-				/>
+			<div class="bar" role="img" aria-label={`${name}: ${used} of ${max ?? "any number of"} runs`}>
+				<div class={`fill ${max !== null && used >= max ? "full" : ""}`} style={{ width: `${Math.min(100, (used / end) * 100)}%` }} />
 			</div>
 			<div class="figures num">
 				<b>{count(used)}</b>
 				<span class="dim"> of </span>
-				<input
-					type="number"
-					min={least}
-					max={1000000}
-					value={draft ?? ""}
-					placeholder="∞"
-					disabled={!app.mayManage}
-					aria-label={`Cap of ${name}, as a number; empty is none`}
-					onInput={(event) => draw(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}
-					onChange={({ currentTarget: field }) => void commit(field.value === "" ? null : Number(field.value), field)}
-				/>
+				<Stepper name={name} shown={shown} least={least} step={step} type={setDraft} />
 				<span class="dim queued">{count(queued)} queued</span>
 			</div>
-			{app.mayAct ? (
-				<button type="button" class="small" onClick={() => (paused ? resume(scope) : pause(scope))}>
+			{isChanged ? (
+				<span class="acts">
+					<button type="submit" class="small main">
+						Set {value === null ? "no cap" : count(value)}
+					</button>
+					<button type="button" class="small" aria-label={`Keep the cap of ${name}`} onClick={() => setDraft(null)}>
+						×
+					</button>
+				</span>
+			) : app.mayAct ? (
+				<button
+					type="button"
+					class="small"
+					onClick={() => (paused ? resume(scope) : Object.keys(scope).length === 0 ? askPause() : pause(scope))}
+				>
 					{paused ? "Resume" : "Pause"}
 				</button>
 			) : (
 				<span />
 			)}
-		</div>
+		</form>
 	);
 }
 

@@ -5,7 +5,7 @@ import { app } from "../app.ts";
 import { COLOUR } from "../draw/paint-graph.ts";
 import { after } from "../outside.ts";
 import { Empty, Loading } from "../parts/bits.tsx";
-import { colours, useAsked, useNews, useSize } from "../parts/hooks.ts";
+import { colours, useNews, useQuery, useSize } from "../parts/hooks.ts";
 import { type Bar, barsOf, type LaneBars, ticks } from "../state/bars.ts";
 import { matcher } from "../state/board.ts";
 import { moment, span } from "../state/words.ts";
@@ -53,7 +53,7 @@ export function Timeline() {
 	useNews("place", "clock", "link");
 	const turn = useSlowJobs(500);
 	const [view, setView] = useState<Window>(() => ({ spanMs: firstSpan(), offsetMs: 0 }));
-	const forecast = useAsked((signal) => app.call("scheduler.forecast", {}, signal), "forecast", String(Math.floor(app.now() / 10_000)));
+	const forecast = useQuery("forecast", () => app.call("scheduler.forecast", {}), String(Math.floor(app.now() / 10_000)));
 	const now = app.now();
 	const from = now - view.spanMs * 0.6 + view.offsetMs;
 	const window = { from, to: from + view.spanMs };

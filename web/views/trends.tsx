@@ -6,7 +6,7 @@ import type { StatsDocument } from "../../src/api/protocol/stats.ts";
 import { app } from "../app.ts";
 import { every } from "../outside.ts";
 import { Empty } from "../parts/bits.tsx";
-import { colours, isDark, useAsked, useNews, useSize } from "../parts/hooks.ts";
+import { colours, isDark, useNews, useQuery, useSize } from "../parts/hooks.ts";
 import { type ChartLayer, chartsOf, middles, nameOf, stacked, type TrendChart } from "../state/trends.ts";
 import { count, dollars, inWords, span } from "../state/words.ts";
 
@@ -27,11 +27,8 @@ export function TrendsView() {
 	const [turn, next] = useState(0);
 	useEffect(() => every(REFRESH_MS, () => next((n) => n + 1)), []);
 	const since = () => new Date(app.now() - spanMs + HOUR_MS).toISOString();
-	const { value, problem } = useAsked(
-		(signal) => app.call("stats.show", { since: since(), per: by }, signal),
-		`${spanMs} ${by}`,
-		String(turn),
-	);
+	const ask = () => app.call("stats.show", { since: since(), per: by });
+	const { value, problem } = useQuery(`stats ${spanMs} ${by}`, ask, String(turn));
 	return (
 		<>
 			<h1 class="unseen">Trends</h1>

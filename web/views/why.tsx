@@ -6,7 +6,8 @@ import type { Result } from "../../src/api/protocol.ts";
 import { isTerminal, mergeWords } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import { JobLink, Moment } from "../parts/bits.tsx";
-import { count, inWords, moment, span } from "../state/words.ts";
+import { count, inWords, localTimes, moment, span } from "../state/words.ts";
+import { Tail } from "./tail.tsx";
 
 type Told = Result<"job.why">;
 /** A job can wait for a thousand others. */
@@ -55,6 +56,7 @@ export function Why({ told: { job, reasons, position, priority: sum, waiters = [
 				) : null}
 				{reasons.length === 0 && !isTerminal(job.status) && job.status !== "running" ? <p>Nothing: it is about to start.</p> : null}
 			</section>
+			{job.status === "running" || job.status === "failed" ? <Tail job={job} /> : null}
 			<section class="panel">
 				<h2>
 					Priority <span class="num">{count(sum.total)}</span>
@@ -111,7 +113,7 @@ function Results({ results }: { results: Told["results"] }) {
 
 function ReasonText({ detail, subject, own }: { detail: string; subject: string; own: number }) {
 	const other = /^job:(\d+)$/.exec(subject)?.[1];
-	return other && Number(other) !== own ? <JobLink id={Number(other)}>{detail}</JobLink> : <span>{detail}</span>;
+	return other && Number(other) !== own ? <JobLink id={Number(other)}>{localTimes(detail)}</JobLink> : <span>{localTimes(detail)}</span>;
 }
 
 function Ended({ job }: { job: JobDocument }) {
@@ -219,7 +221,7 @@ function Around({ job }: { job: JobDocument }) {
 	if (job.after.length === 0 && job.locks.length === 0 && job.parent === null) return null;
 	return (
 		<section class="panel">
-			<h2>Hangs on</h2>
+			<h2>Depends on</h2>
 			<ul class="list">
 				{job.after.slice(0, 100).map(({ job: id, policy }) => (
 					<li key={id}>

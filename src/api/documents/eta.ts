@@ -23,6 +23,9 @@ const TIMES = 10;
 /** A long queue takes longer to simulate: this answer goes out without times, and the next one has them. */
 const PATIENCE_MS = 500;
 
+/** The last forecast that was finished, also if a newer one is being made. */
+const finished = new WeakMap<Context, Forecast>();
+
 type Kept = { forecast: Promise<Forecast | null>; until: number };
 const kept = new WeakMap<Context, Kept>();
 
@@ -55,6 +58,25 @@ export async function batchEtas(context: Context): Promise<Map<string, RangeDocu
 	return new Map((forecast?.batches ?? []).flatMap(({ name, end }) => (end === null ? [] : [[name, rangeDocument(end) as RangeDocument]])));
 }
 
+/** With more jobs than this, the first forecast is begun a little later, so that a page that has just been opened gets its lists first. */
+const LONG_QUEUE = 1000;
+const LATER_MS = 3000;
+const begun = new WeakSet<Context>();
+
+/** The last forecast, without a wait for a newer one, which is begun if it is time; null before the first one, or with too many jobs. */
+export async function lastForecast(context: Context, jobs: number): Promise<Forecast | null> {
+	const known = finished.get(context);
+	if (known === undefined && jobs <= LONG_QUEUE) return recent(context);
+	if (known === undefined) {
+		if (!begun.has(context)) context.host.after(LATER_MS, () => void make(context, context.clock.monotonic()));
+		begun.add(context);
+		return null;
+	}
+	const entry = kept.get(context);
+	if (!entry || entry.until <= context.clock.monotonic()) make(context, context.clock.monotonic());
+	return known;
+}
+
 async function recent(context: Context): Promise<Forecast | null> {
 	const { clock, host } = context;
 	const known = kept.get(context);
@@ -75,7 +97,9 @@ function make(context: Context, now: number): Kept {
 	const entry: Kept = { forecast: Promise.resolve(null), until: Number.POSITIVE_INFINITY };
 	// Too many jobs to simulate: no forecast.
 	entry.forecast = context.scheduler.forecast({ frozen: frozenIn(context) }).catch(() => null);
-	void entry.forecast.then(() => {
+	void entry.forecast.then((forecast) => {
+		if (forecast) finished.set(context, forecast);
+		else finished.delete(context);
 		const end = context.clock.monotonic();
 		entry.until = end + TIMES * (end - now);
 	});

@@ -2,7 +2,8 @@
 
 import type { HostView } from "../../contracts/fleet.ts";
 import type { StatusReport } from "../../contracts/scheduler.ts";
-import type { MergeStatus } from "../../core/job.ts";
+import { isMergeStuck, type MergeStatus } from "../../core/job.ts";
+import type { Context } from "../context.ts";
 import { maybeTime, rfc3339, type Timed, type Timestamp } from "../documents.ts";
 
 /** `lease_until` is null for a host without a lease: the only host of its store. */
@@ -61,3 +62,19 @@ export const hostDocument = (host: HostView): HostDocument => ({
 	lease_until: maybeTime(host.lease_until),
 	drain: host.drain && { ...host.drain, at: rfc3339(host.drain.at) },
 });
+
+const MOST_UNMERGED = 100;
+
+/** Jobs whose merge waits for a person. */
+export async function unmerged({ scheduler, work }: Context): Promise<NonNullable<StatusDocument["unmerged"]>> {
+	const found: NonNullable<StatusDocument["unmerged"]> = [];
+	for (const id of work.stuckMerges().slice(0, MOST_UNMERGED)) {
+		// A job that is deleted or runs again is no longer stuck.
+		const job = await scheduler.show(id).catch(() => null);
+		if (!job?.merge_status || !isMergeStuck(job)) continue;
+		const { name = null, merge_status, merge_report, ended_at } = job;
+		const { message = null, path = null, uncommitted = false } = merge_report ?? {};
+		found.push({ job: id, name, merge_status, uncommitted, message, path, since: rfc3339(ended_at ?? job.created_at) });
+	}
+	return found;
+}

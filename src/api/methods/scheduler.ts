@@ -3,11 +3,11 @@
 import type { PauseScope } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";
-import { isMergeStuck } from "../../core/job.ts";
 import { demandToAct, doc, type Handlers } from "../call.ts";
 import { type Context, frozenIn } from "../context.ts";
 import { forecastDocument } from "../documents/forecast.ts";
-import { type StatusDocument, statusDocument } from "../documents/status.ts";
+import { nowDocument } from "../documents/now.ts";
+import { type StatusDocument, statusDocument, unmerged } from "../documents/status.ts";
 import { maybeTime, rfc3339 } from "../documents.ts";
 import { mustBeKnown } from "../known.ts";
 import { type Params, PROTOCOL } from "../protocol.ts";
@@ -35,21 +35,6 @@ async function resumeAgent(agent: string, scope: PauseScope, { scheduler, agents
 /** Scopes that are paused now. */
 const pausesOf = async ({ scheduler }: Context): Promise<string[]> =>
 	(await scheduler.status()).holds.flatMap(({ kind, scope }) => (kind === "paused" ? [scope] : []));
-
-const MOST_UNMERGED = 100;
-
-async function unmerged({ scheduler, work }: Context): Promise<NonNullable<StatusDocument["unmerged"]>> {
-	const found: NonNullable<StatusDocument["unmerged"]> = [];
-	for (const id of work.stuckMerges().slice(0, MOST_UNMERGED)) {
-		// A job that is deleted or runs again is no longer stuck.
-		const job = await scheduler.show(id).catch(() => null);
-		if (!job?.merge_status || !isMergeStuck(job)) continue;
-		const { name = null, merge_status, merge_report, ended_at } = job;
-		const { message = null, path = null, uncommitted = false } = merge_report ?? {};
-		found.push({ job: id, name, merge_status, uncommitted, message, path, since: rfc3339(ended_at ?? job.created_at) });
-	}
-	return found;
-}
 
 /** What config.yml says of `listen` now: a change of some keys leaves the others. */
 function ownListen({ config }: Context): Record<string, unknown> {
@@ -81,6 +66,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		webhook_problems: await webhookProblems(context),
 		now: rfc3339(context.clock.now()),
 	}),
+	"scheduler.now": async (_params, { context }) => doc(await nowDocument(context)),
 	"scheduler.run": async ({ dry_run }, at) => {
 		const { context } = at;
 		if (!dry_run) demandToAct(at, "scheduler.run");

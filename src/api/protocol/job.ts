@@ -8,6 +8,7 @@ import { CLAIM, RUN_END } from "../../core/schema/run.ts";
 import { SLING } from "../../core/schema/sling.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
+import type { CauseDocument } from "../documents/queue.ts";
 import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Timestamp } from "../documents.ts";
 import {
 	choice,
@@ -112,6 +113,32 @@ export const JOB_METHODS = {
 			fields: maybe(words("only these fields of each job; else all")),
 		},
 		result: "{jobs, seq}; `seq` is the last event that the list is sure to know of: go on from there with `/events?since=`",
+	}),
+	"job.queue": viewerMethod<
+		Doc<{
+			ready: number;
+			jobs: { id: number; cause: number | null }[];
+			causes: CauseDocument[];
+			locked: { id: number; detail: string }[];
+			counts: Record<Status, number>;
+			seq: number;
+		}>
+	>()({
+		about: "Ready jobs in the order of their starts, the held ones last; what keeps each from starting; how many jobs have each status.",
+		params: { limit: maybe(whole("at most so many (200)", 1, 10_000)) },
+		result:
+			"{ready, jobs: [{id, cause}], causes: [{kind, subject, detail, jobs, clears_at, remedy}], locked: [{id, detail}], counts, seq}; `cause` is an index in `causes`, `locked` are jobs that wait for a lock, and which job has it",
+	}),
+	"job.search": viewerMethod<Doc<{ jobs: JobDocument[]; seq: number; looked: number; complete: boolean }>>()({
+		about:
+			"Jobs in which every word occurs, active or ended, the newest first: in number, name, title, prompt, command, lane, repo, batch, agent, owner, item.",
+		params: {
+			text: text("the words", 1000),
+			limit: maybe(whole("at most so many (100)", 1, 1000)),
+			before: maybe(whole("only below this number", 1, Number.MAX_SAFE_INTEGER)),
+			fields: maybe(words("only these fields of each job; else all")),
+		},
+		result: "{jobs, seq, looked, complete}; `complete`: false if there may be more below the lowest number that was looked at, `looked`",
 	}),
 	"job.why": viewerMethod<
 		Doc<{

@@ -4,6 +4,7 @@ import type { GcReport, PlanReport, StatusReport } from "../../contracts/schedul
 import type { PruneReport } from "../../contracts/workspace.ts";
 import type { SharedEndpoint } from "../context.ts";
 import type { ForecastDocument } from "../documents/forecast.ts";
+import type { NowDocument } from "../documents/now.ts";
 import type { StatusDocument } from "../documents/status.ts";
 import type { Doc, Timestamp } from "../documents.ts";
 import {
@@ -56,6 +57,13 @@ export const SCHEDULER_METHODS = {
 		params: {},
 		result:
 			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, agent, question, denied, since}], unmerged: [{job, name, merge_status, uncommitted, message, path, since}], budgets, recent_failures: {since, failed, blocked_by_dependency}, denied: [{job, name, denied}], config_problem, http_port, http_problem, disk_problem, webhook_problems: [{webhook, error, waiting, failed_at}], now}",
+	}),
+	"scheduler.now": viewerMethod<Doc<NowDocument>>()({
+		about:
+			"What needs a person, what runs and what it is doing, what starts next and what the rest waits for, what has just ended, what it costs, when it is done: the home of the page in one answer.",
+		params: {},
+		result:
+			"{now, counts, needs_you: [{job, asks, text, since, waiting}], running: [{job, doing, last_line, usual, end}], next: [{job, cause, start}], causes: [{kind, subject, detail, jobs, clears_at, remedy}], failed: [job], ended: [job], money: {today_micro, hour_micro, since, complete, budgets}, done: {end, stuck, note}}; a `job` here has a part of its fields",
 	}),
 	"scheduler.run": viewerMethod<Doc<PlanReport>>()({
 		about:

@@ -11,8 +11,10 @@ import type { Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { openFilesLimit } from "../../host/open-files.ts";
+import { secret } from "../../host/secret.ts";
 import { answerText, type RpcServer } from "../dispatch.ts";
 import { LIMITS } from "../protocol.ts";
+import { compressed } from "./compress.ts";
 import { capConnections } from "./connection-cap.ts";
 import { eventStreams, type StreamOptions } from "./events.ts";
 import { createCallers, type Identified } from "./http-callers.ts";
@@ -54,7 +56,7 @@ export type HttpServing = { port: number; renew(tls: { cert: string; key: string
 
 export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<HttpServing> {
 	const { context } = rpc;
-	const page = options.web === undefined ? () => undefined : webFiles(options.web);
+	const page = options.web === undefined ? () => undefined : webFiles(options.web, secret(16));
 	const callers = createCallers(rpc, options.proxy);
 	const streams = eventStreams(rpc, options.stream);
 	const server = await createHttpServer(options.tls, (request, response) => {
@@ -82,13 +84,13 @@ export async function serveHttp(rpc: RpcServer, options: HttpOptions): Promise<H
 		if (url.pathname === "/health")
 			return send(response, request.method === "GET" ? json(200, { ok: true, version: context.version }) : notAllowed("GET"));
 		const file = page(url.pathname);
-		if (file) return send(response, request.method === "GET" || request.method === "HEAD" ? file : notAllowed("GET"));
+		if (file) return sendFile(request, response, file);
 		if (url.pathname === "/sign-in") return send(response, request.method === "POST" ? await callers.signIn(request) : notAllowed("POST"));
 		const found = callers.identify(request);
 		if ("status" in found) return send(response, found);
 		cap.known(request.socket);
 		const reply = await route({ request, response, url, ...found });
-		if (reply) send(response, reply);
+		if (reply) send(response, await compressed(reply, request, "once"));
 	}
 
 	async function route(at: Exchange): Promise<HttpReply | undefined> {
@@ -175,6 +177,18 @@ async function listen(server: Server | TlsServer, port: number, address: string)
 function send(response: ServerResponse, { status, headers = {}, body }: HttpReply): void {
 	response.writeHead(status, { ...HEADERS, ...headers });
 	response.end(body);
+}
+
+async function sendFile(request: IncomingMessage, response: ServerResponse, file: HttpReply): Promise<void> {
+	if (request.method !== "GET" && request.method !== "HEAD") return send(response, notAllowed("GET"));
+	const tag = file.headers?.ETag;
+	const isKnown =
+		tag !== undefined &&
+		String(request.headers["if-none-match"] ?? "")
+			.split(/\s*,\s*/)
+			.includes(tag);
+	if (isKnown) send(response, { status: 304, headers: file.headers ?? {} });
+	else send(response, await compressed(file, request, "kept"));
 }
 
 /** undefined: too long. A body that is not UTF-8 cannot be JSON: it becomes a text that does not parse. */

@@ -26,7 +26,7 @@ export type Page = { readonly role: PageRole; usedAt: number; streams: number };
 const digest = (text: string): string => createHash("sha256").update(text).digest("base64");
 
 export class PageSignIns {
-	/** Identifies this run of the daemon in its page tokens; not a secret. */
+	/** Identifies this run of the daemon in its page tokens. Only pages that signed in know it: their tabs share one stream under a name made of it. */
 	private readonly term = secret(9);
 	private readonly codes = new Map<string, { role: PageRole; until: number }>();
 	/** In the order of their last use. */

@@ -1,6 +1,6 @@
 // What the HTTP server answers: a status, headers, a body; refusals as JSON documents.
 
-export type HttpReply = { status: number; headers?: Record<string, string>; body?: string };
+export type HttpReply = { status: number; headers?: Record<string, string>; body?: string | Buffer };
 
 export const json = (status: number, body: unknown, headers = {}): HttpReply => ({
 	status,

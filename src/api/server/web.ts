@@ -1,15 +1,15 @@
 // The dashboard's files, read once from the bundle: page, code and style, for every local user on the loopback interface. The data comes through /rpc and
 // /events, with a token.
 
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HttpReply } from "./reply.ts";
 
-const FILES = {
-	"/": ["index.html", "text/html; charset=utf-8"],
-	"/app.js": ["app.js", "text/javascript; charset=utf-8"],
-	"/app.css": ["app.css", "text/css; charset=utf-8"],
-} as const;
+const TYPES = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" } as const;
+
+/** Paths of the bundle: the page, its code and style, and the parts of the code that views load when they are opened. */
+const PATH = /^\/(?:$|(?:app|graph-worker)\.js$|app\.css$|chunks\/[\w-]+\.js$)/;
 
 /** Nothing from other origins, nothing inline, no framing; its worker is its own code. */
 const POLICY = [
@@ -24,16 +24,19 @@ const POLICY = [
 	"frame-ancestors 'none'",
 ].join("; ");
 
-/** `folder`: the bundle. Undefined for an unknown path. */
-export function webFiles(folder: string): (path: string) => HttpReply | undefined {
+/**
+ * `folder`: the bundle. `term`: a secret of this run of the daemon, part of every ETag: a program that had the port before can leave a file of its own in the
+ * browser's cache, but cannot name it so that the daemon confirms it. Undefined for an unknown path.
+ */
+export function webFiles(folder: string, term: string): (path: string) => HttpReply | undefined {
 	const read = new Map<string, HttpReply>();
 	return (path) => {
-		if (!Object.hasOwn(FILES, path)) return undefined;
+		if (!PATH.test(path)) return undefined;
 		const known = read.get(path);
 		if (known) return known;
-		const [name, type] = FILES[path as keyof typeof FILES];
+		const name = path === "/" ? "index.html" : path.slice(1);
 		const headers = {
-			"Content-Type": type,
+			"Content-Type": TYPES[name.slice(name.lastIndexOf(".") + 1) as keyof typeof TYPES],
 			"Content-Security-Policy": POLICY,
 			"Referrer-Policy": "no-referrer",
 			"Cross-Origin-Opener-Policy": "same-origin",
@@ -41,10 +44,14 @@ export function webFiles(folder: string): (path: string) => HttpReply | undefine
 			"Cache-Control": "no-cache",
 		};
 		try {
-			const reply = { status: 200, headers, body: readFileSync(join(folder, name), "utf8") };
+			const body = readFileSync(join(folder, name), "utf8");
+			const tag = createHash("sha256").update(term).update(body).digest("base64url").slice(0, 27);
+			const reply = { status: 200, headers: { ...headers, ETag: `"${tag}"` }, body };
 			read.set(path, reply);
 			return reply;
 		} catch {
+			// A part of an older build: the page says that it has to be loaded anew.
+			if (path.startsWith("/chunks/")) return { status: 404, headers, body: "This part of the dashboard is of another build.\n" };
 			const words = "The dashboard is not built here: run `npm run build`.\n";
 			return { status: 503, headers: { ...headers, "Content-Type": "text/plain; charset=utf-8" }, body: words };
 		}

@@ -7,7 +7,13 @@ import { addTo } from "../text/lists-by-key.ts";
 
 export type Sample = { lane: string; recipe: string | null; ms: number };
 /** What an estimate is based on. `like`: "same" = the job's recipe or lane, "any" = other kinds of runs, if there are no better ones. */
-export type Basis = { of: string; runs: number; like: "same" | "any" };
+export type Basis = {
+	of: string;
+	runs: number;
+	like: "same" | "any";
+	/** How long half, and nine of ten, of these runs took at most. */
+	usual: { p50_ms: number; p90_ms: number };
+};
 export type Pool = { basis: Basis; sorted: Float64Array; width: number };
 
 const ENOUGH_RUNS = 5;
@@ -26,12 +32,14 @@ export function poolsOf(samples: readonly Sample[]): (job: { lane: string; recip
 		addTo(groups, key(recipe, lane), least);
 	}
 	const made = new Map<string, Pool>();
-	const pool = (at: string, of: string, like: Basis["like"]): Pool => {
-		const known = made.get(at);
+	const pool = (group: string, of: string, like: Basis["like"]): Pool => {
+		const known = made.get(group);
 		if (known) return known;
-		const sorted = Float64Array.from(groups.get(at) ?? []).sort();
-		const fresh = { basis: { of, runs: sorted.length, like }, sorted, width: widthOf(sorted) };
-		made.set(at, fresh);
+		const sorted = Float64Array.from(groups.get(group) ?? []).sort();
+		const at = (share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);
+		const usual = { p50_ms: at(0.5), p90_ms: at(0.9) };
+		const fresh = { basis: { of, runs: sorted.length, like, usual }, sorted, width: widthOf(sorted) };
+		made.set(group, fresh);
 		return fresh;
 	};
 	return ({ lane, recipe }) => {

@@ -82,7 +82,7 @@ describe("by example", () => {
 			"the slot of job N",
 			"the slot of job N",
 		]);
-		expect(found.jobs[0]?.basis).toEqual({ of: "lane code", runs: 30, like: "same" });
+		expect(found.jobs[0]?.basis).toMatchObject({ of: "lane code", runs: 30, like: "same" });
 	});
 
 	test("what if there were more slots", () => {

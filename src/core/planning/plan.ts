@@ -32,11 +32,11 @@ export type Plan = {
 type Candidate = { slot: Slot; head: ReadyJob; p: number };
 
 /** Order of candidates: higher P, then older, then lower id. */
-const better = (a: Candidate, b: Candidate): boolean =>
+export const better = (a: Omit<Candidate, "slot">, b: Omit<Candidate, "slot">): boolean =>
 	a.p !== b.p ? a.p > b.p : a.head.age_at !== b.head.age_at ? a.head.age_at < b.head.age_at : a.head.id < b.head.id;
 
 /** P of a ready job now. */
-const pOf = (bucket: Bucket, head: ReadyJob, limits: LimitsView): number =>
+export const pOf = (bucket: Bucket, head: ReadyJob, limits: LimitsView): number =>
 	queuePolicy(bucket.kind).order.ages
 		? priorityAt(laneOf(limits.config, bucket.lane).priority, head.level, head.age_at, limits.now, limits.config)
 		: head.level;

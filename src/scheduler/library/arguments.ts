@@ -233,6 +233,15 @@ export const ARGUMENTS = {
 	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label, frozen: numbers }))],
 	plan: [optional(object("options", { max: whole(0, 1000), cycle, kinds: CLAIM.kinds.read }))],
 	tick: [optional(object("options", { cycle }))],
+	queue: [
+		optional(
+			object("options", {
+				limit: whole(1, 10_000),
+				behind: (value, field) => check.list(value, field, 1000).map((one) => check.integer(one, field, 1)),
+			}),
+		),
+	],
+	spent: [at("since", time)],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
 	mark: [at("artifact", (value, field) => check.text(value, field, { max: 1000, lines: "one" })), act({ absent: check.flag })],
 	limit: [label("account"), object("report", { until: time, retry_after_ms: time, closed: text }), act()],

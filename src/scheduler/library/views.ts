@@ -10,6 +10,7 @@ import { makeForecast } from "../views/forecast.ts";
 import { readGraph } from "../views/graph.ts";
 import * as look from "../views/jobs.ts";
 import * as registers from "../views/listings.ts";
+import { countStatuses, queue, spentSince } from "../views/queue.ts";
 import type { LibraryParts } from "./parts.ts";
 
 /** Events that a reader holds at most: one that does not read on keeps them in memory. */
@@ -41,6 +42,9 @@ export const viewMethods = (parts: LibraryParts) => {
 		graph: async (filter = {}) => readGraph(core, filter),
 		find: async (name) => core.look((tx) => registers.find(tx, name)),
 		status: () => core.look((tx) => look.status(tx)),
+		queue: (options = {}) => core.look((tx) => queue(tx, options)),
+		counts: () => countStatuses(core),
+		spent: (since) => spentSince(core, since),
 		locks: () => core.look((tx) => registers.locks(tx)),
 		batches: () => core.look(() => registers.batches()),
 		artifacts: () => core.look(() => registers.artifacts()),

@@ -168,6 +168,15 @@ const READS: { [Name in StoreRead["read"]]: Read<Name> } = {
 		({ lane, kind }) => [lane, kind],
 		([status, count]: [Status, number | string]) => ({ status, count: Number(count) }),
 	),
+	statuses: {
+		query: ({ from, to }) => {
+			// Only a job of the lane `kernel` can be an entry of the kernel's queue: no other document is read.
+			const of = (table: string) =>
+				`SELECT status, count(*) FROM ${table} WHERE id BETWEEN ? AND ? AND (lane <> 'kernel' OR doc ->> 'kind' <> 'kernel') GROUP BY status`;
+			return { sql: `${of("job")} UNION ALL ${of("done")}`, params: [from, to, from, to] };
+		},
+		reply: (found: [Status, number | string][]) => found.map(([status, count]) => ({ status, count: Number(count) })),
+	},
 	buckets: rows(
 		`WITH RECURSIVE found (bucket) AS (
 	SELECT min(bucket) FROM job WHERE line = ? AND ${WAITS}

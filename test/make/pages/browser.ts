@@ -100,8 +100,8 @@ async function linkTo(
 	return `${url}${path}#code=${result.code}`;
 }
 
-/** Signed in, with the first list on the screen. */
-export async function enter(page: Page, site: Pick<Site, "url" | "token">, path = ""): Promise<void> {
+/** Signed in, with the first list on the screen: by default the board. */
+export async function enter(page: Page, site: Pick<Site, "url" | "token">, path = "?view=board"): Promise<void> {
 	await page.goto(await linkTo(site, path));
 	await page.locator(".top").waitFor();
 	await page.locator(".loading, .boot").waitFor({ state: "detached" });
@@ -110,3 +110,10 @@ export async function enter(page: Page, site: Pick<Site, "url" | "token">, path 
 export const card = (page: Page, id: number) => page.locator(`[data-card="${id}"]`);
 export const column = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 export const toast = (page: Page, text: string | RegExp) => page.locator(".toast", { hasText: text });
+
+/** Pauses everything from the head of the page, which asks first. */
+export async function pauseAll(page: Page): Promise<void> {
+	await page.getByRole("banner").getByRole("button", { name: "Pause" }).click();
+	await page.getByRole("dialog").getByRole("button", { name: "Pause everything" }).click();
+	await toast(page, "Paused everything").last().waitFor();
+}

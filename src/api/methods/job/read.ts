@@ -6,14 +6,16 @@ import { SluiceError } from "../../../core/errors.ts";
 import { given } from "../../../core/given.ts";
 import { graphDocument, graphText } from "../../../core/graph/text.ts";
 import { isTerminal, type Status } from "../../../core/job.ts";
-import { type At, doc, type Handlers, resolve, shown, shownAll } from "../../call.ts";
+import { type At, doc, type Handlers, only, resolve, shown, shownAll } from "../../call.ts";
 import type { LogPiece } from "../../context.ts";
 import { etaOf } from "../../documents/eta.ts";
-import { eventDocument, type JobDocument, reasonDocument } from "../../documents.ts";
+import { causeDocument, countsOf, lockedJobs } from "../../documents/queue.ts";
+import { eventDocument, reasonDocument } from "../../documents.ts";
 import { mustBeKnownScope } from "../../known.ts";
 import type { WaitedJob } from "../../protocol/job.ts";
 import { LIMITS, type Params } from "../../protocol.ts";
 import { lendSlot } from "../../run-waits.ts";
+import { search } from "./search.ts";
 
 /** How often a followed log is checked: a file gives no notification when it grows. */
 const LOG_LOOK_MS = 150;
@@ -21,7 +23,17 @@ const LOG_LOOK_MS = 150;
 /** Without a notification, a waited-for job is read again at most this often, times the number of such jobs. */
 const LOOK_EACH_MS = 10;
 
-type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.graph" | "job.logs" | "job.outcome" | "job.wait";
+type Looks =
+	| "job.show"
+	| "job.list"
+	| "job.queue"
+	| "job.search"
+	| "job.why"
+	| "job.history"
+	| "job.graph"
+	| "job.logs"
+	| "job.outcome"
+	| "job.wait";
 
 export const jobReads: Pick<Handlers<"job">, Looks> = {
 	"job.show": async ({ id }, { context }) => doc({ job: shown(context, await context.scheduler.show(await resolve(context, id))) }),
@@ -34,6 +46,14 @@ export const jobReads: Pick<Handlers<"job">, Looks> = {
 		const jobs = shownAll(context, await context.scheduler.list({ ...filter, ...picked } as object));
 		return doc({ jobs: fields === undefined ? jobs : jobs.map((job) => only(job, fields)), seq });
 	},
+
+	"job.queue": async ({ limit = 200 }, { context }) => {
+		const seq = await context.scheduler.lastEvent();
+		const { ready, jobs, causes } = await context.scheduler.queue({ limit });
+		return doc({ ready, jobs, causes: causes.map(causeDocument), locked: await lockedJobs(context), counts: await countsOf(context), seq });
+	},
+
+	"job.search": async (params, { context }) => doc(await search(params, context)),
 
 	"job.why": async ({ id }, { context }) => {
 		const { job, reasons, position, priority, waiters, results } = await context.scheduler.why(await resolve(context, id));
@@ -125,10 +145,6 @@ async function ownLine({ context, session }: At): Promise<Set<number>> {
 	}
 	return line;
 }
-
-/** A job with only the fields that the caller asked for. */
-const only = (job: JobDocument, fields: readonly string[]): JobDocument =>
-	Object.fromEntries(Object.entries(job).filter(([key]) => fields.includes(key))) as JobDocument;
 
 async function logs({ id, run, stream = "both", offset, tail, limit, wait_ms = 0 }: Params<"job.logs">, at: At): Promise<LogPiece> {
 	const { supervisor, scheduler, clock, elsewhere, host } = at.context;
