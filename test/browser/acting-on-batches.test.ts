@@ -51,7 +51,7 @@ test("on batches; a job with a thousand reasons; one that is not there", async (
 	await toast(page, "Batch held closes when its last job has ended").waitFor();
 	const { batches } = await site.client.call("batch.list", {});
 	expect(batches.find(({ name }) => name === "held")?.owned).toBe(false);
-	await page.goto(`${site.url}?job=999999`);
+	await page.goto(`${site.url}?view=board&job=999999`);
 	await page.getByRole("alert").getByText("there is no job 999999").waitFor();
 	await page.getByRole("button", { name: "Back" }).click();
 	await column(page, "Queued").getByText("1,002").waitFor();
