@@ -11,7 +11,7 @@ import { Banner, Shell } from "./parts/shell.tsx";
 import { Talk } from "./parts/talk.tsx";
 import { listenToTitle } from "./parts/title.ts";
 import { Board } from "./views/board.tsx";
-import { NowView } from "./views/now.tsx";
+import { NowView } from "./views/now/now.tsx";
 import { SignedOut, SignIn } from "./views/sign-in.tsx";
 
 /** A view that is loaded the first time it is shown. */

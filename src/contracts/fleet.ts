@@ -1,6 +1,7 @@
 // Contract of the engine, the part about hosts: several hosts may share a store, each with a name, a lease and runs of its own.
 
 import type { HostState } from "../core/fleet.ts";
+import type { People, PeopleChange, PeopleResult } from "../core/trust/people.ts";
 
 /** A host. The states are in core/fleet.ts; `lease_until` is null for a host without a lease. */
 export type HostView = {
@@ -44,4 +45,12 @@ export interface Fleet {
 	now(): number;
 	/** The store's permanent id; the first caller sets it to `name`. */
 	identify(name: string): Promise<string>;
+}
+
+/** The people who share a daemon: kept in the store, so that all hosts of a fleet have the same people. */
+export interface PeopleRecord {
+	/** All people, with the digests of links and sessions. */
+	read(): Promise<People>;
+	/** One change in one transaction, with its event: only the first caller with a link is signed in. */
+	change(change: PeopleChange, act?: { by?: string }): Promise<PeopleResult>;
 }

@@ -12,13 +12,12 @@ import type { RunVerdict, VerdictWord } from "../core/runs/verdict.ts";
 import type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 import type { RunBounds } from "../core/trust/run-bounds.ts";
 import type { AddResult, ApplyOptions, ApplyResult, Manifest, OfItems } from "./adding.ts";
-import type { Fleet, HostView } from "./fleet.ts";
+import type { Fleet, HostView, PeopleRecord } from "./fleet.ts";
 import type { Clock, Facts, Host } from "./host.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Log } from "./log.ts";
 import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
-import type { PeopleRecord } from "./people.ts";
 import type { QueueReport, Spent } from "./queue.ts";
 import type { WebhookStates } from "./webhook.ts";
 

@@ -1,12 +1,12 @@
 // What runs and what it is doing: agent, model, tool and last message, turns, tokens, cost, and its time against what is usual.
 
-import type { RunningNow } from "../../src/api/documents/now.ts";
-import { app } from "../app.ts";
-import { JobLink } from "../parts/bits.tsx";
-import { useNews } from "../parts/hooks.ts";
-import { activityOf, lateness, short } from "../state/now.ts";
-import { awaitedWords, commandLine, labelOf } from "../state/row.ts";
-import { count, dollars, elapsed } from "../state/words.ts";
+import type { RunningNow } from "../../../src/api/documents/now.ts";
+import { app } from "../../app.ts";
+import { JobLink } from "../../parts/bits.tsx";
+import { useNews } from "../../parts/hooks.ts";
+import { activityOf, lateness, short } from "../../state/now.ts";
+import { awaitedWords, commandLine, labelOf } from "../../state/row.ts";
+import { count, dollars, elapsed } from "../../state/words.ts";
 
 export function Running({ running, total }: { running: RunningNow[]; total: number }) {
 	return (

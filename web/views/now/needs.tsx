@@ -1,13 +1,13 @@
 // What needs a person: the question in full with its answer in place, the command or prompt to approve, a merge that is stuck.
 
 import { useState } from "preact/hooks";
-import type { NeedsYou } from "../../src/api/documents/now.ts";
-import { app } from "../app.ts";
-import { answer, approve, dropMerge, merge, reject, sendAnswer } from "../parts/actions.ts";
-import { JobLink, Moment } from "../parts/bits.tsx";
-import { keepDraft, recallDraft } from "../parts/drafts.ts";
-import { commandLine, labelOf } from "../state/row.ts";
-import { count } from "../state/words.ts";
+import type { NeedsYou } from "../../../src/api/documents/now.ts";
+import { app } from "../../app.ts";
+import { answer, approve, dropMerge, merge, reject, sendAnswer } from "../../parts/actions.ts";
+import { JobLink, Moment } from "../../parts/bits.tsx";
+import { keepDraft, recallDraft } from "../../parts/drafts.ts";
+import { commandLine, labelOf } from "../../state/row.ts";
+import { count } from "../../state/words.ts";
 
 const WORDS = { answer: "asks", approval: "wants your approval", merge: "cannot be merged" };
 

@@ -1,19 +1,19 @@
 // The home: what needs a person, what runs and what it is doing, what is next, what is stuck and why, what has just ended. One answer of the daemon.
 
 import { useEffect, useState } from "preact/hooks";
-import type { NowDocument, NowJob } from "../../src/api/documents/now.ts";
-import { app } from "../app.ts";
-import { every } from "../outside.ts";
-import { retry } from "../parts/actions.ts";
-import { JobLink, Loading, Moment, Problem, StatusDot } from "../parts/bits.tsx";
-import { useNews, useQuery } from "../parts/hooks.ts";
-import { aboutEnd, isOwnTurn } from "../state/now.ts";
-import { labelOf } from "../state/row.ts";
-import { clock, count, dollars, fromNow, inWords } from "../state/words.ts";
-import { First } from "./first.tsx";
-import { Needs } from "./now-needs.tsx";
-import { Running } from "./now-running.tsx";
-import { Stuck } from "./now-stuck.tsx";
+import type { NowDocument, NowJob } from "../../../src/api/documents/now.ts";
+import { app } from "../../app.ts";
+import { every } from "../../outside.ts";
+import { retry } from "../../parts/actions.ts";
+import { JobLink, Loading, Moment, Problem, StatusDot } from "../../parts/bits.tsx";
+import { useNews, useQuery } from "../../parts/hooks.ts";
+import { aboutEnd, isOwnTurn } from "../../state/now.ts";
+import { labelOf } from "../../state/row.ts";
+import { clock, count, dollars, fromNow, inWords } from "../../state/words.ts";
+import { First } from "../first.tsx";
+import { Needs } from "./needs.tsx";
+import { Running } from "./running.tsx";
+import { Stuck } from "./stuck.tsx";
 
 /** How often what agents do is asked for while the page is in sight. */
 const ACTIVITY_MS = 2000;

@@ -1,12 +1,12 @@
 // What ready jobs wait for, by cause, with what ends it as a button.
 
-import type { NowDocument } from "../../src/api/documents/now.ts";
-import type { CauseDocument, Remedy } from "../../src/api/documents/queue.ts";
-import { app } from "../app.ts";
-import { clearAccount, clearHold, grantMore, resume, setLane, setMax } from "../parts/actions.ts";
-import { Moment } from "../parts/bits.tsx";
-import { isOwnTurn } from "../state/now.ts";
-import { count, localTimes } from "../state/words.ts";
+import type { NowDocument } from "../../../src/api/documents/now.ts";
+import type { CauseDocument, Remedy } from "../../../src/api/documents/queue.ts";
+import { app } from "../../app.ts";
+import { clearAccount, clearHold, grantMore, resume, setLane, setMax } from "../../parts/actions.ts";
+import { Moment } from "../../parts/bits.tsx";
+import { isOwnTurn } from "../../state/now.ts";
+import { count, localTimes } from "../../state/words.ts";
 
 export function Stuck({ causes, counts }: Pick<NowDocument, "causes" | "counts">) {
 	const stuck = causes.filter((cause) => !isOwnTurn(cause)).sort((a, b) => b.jobs - a.jobs);
