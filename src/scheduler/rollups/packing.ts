@@ -64,6 +64,7 @@ function* packHours(tx: Tx, hour: number, state: RollupState): Op<void> {
 		addTo(closed, dayKey(day), period);
 		state.days_from = Math.min(state.days_from, day);
 	}
+	if (closed.size === 0) return;
 	const known = new Map(yield* storedRecords("rollup", [...closed.keys()]));
 	for (const [key, periods] of closed) {
 		const before = known.get(key);
