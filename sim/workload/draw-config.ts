@@ -31,10 +31,6 @@ function drawCaps(random: Random, config: Config, themes: Themes): void {
 	for (const lane of lanes) config.lanes[lane] = { ...LANE_DEFAULT, max: cap(random), priority: random.pick([0, 0, 5, 20]) };
 	config.lanes.default ??= { ...LANE_DEFAULT };
 	if (themes.has("repos")) for (const repo of REPOS) config.repos[repo] = { max: cap(random), prefix: random.chance(0.3) ? "app" : null };
-	if (themes.has("merges") && random.chance(0.6)) {
-		if (random.chance(0.7)) config.review = { max_open: random.between(1, 3) };
-		for (const repo of Object.values(config.repos)) if (random.chance(0.3)) repo.max_open = random.pick([null, 1, 2]);
-	}
 	if (themes.has("accounts")) {
 		for (const account of ACCOUNTS) config.accounts[account] = { max: cap(random), max_api_calls: random.between(1, 3) };
 		for (const lane of Object.values(config.lanes)) if (random.chance(0.4)) lane.accounts = random.some(ACCOUNTS, 0.7);

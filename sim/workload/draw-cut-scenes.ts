@@ -1,5 +1,5 @@
-// Scenes of work that takes several transactions, where the process dies between two of them, and of a report that comes twice: manifests by stages, cancels
-// of many jobs, merges. Random steps hardly ever come to them: the jobs are too few, or the fault comes before the work begins.
+// Scenes of work that takes several transactions, where the process dies between two of them, of a report that comes twice, and of work that piles up: manifests
+// by stages, cancels of many jobs, merges, reviews. Random steps hardly ever come to them: the jobs are too few, or the fault comes before the work begins.
 
 import type { Config } from "../../src/core/config.ts";
 import type { Fault, JobPlan, Op, Plan, Whom } from "../operation.ts";
@@ -18,7 +18,8 @@ export function drawCutScenes(plan: Plan, calm: Config): Op[] {
 	if (isIn("merges", 4)) drawn.push(...drawMergedTwice(random));
 	if (piece <= MOST_PIECE && isIn("stages", 3)) drawn.push(...drawStages(random, plan));
 	if (piece <= MOST_PIECE && plan.file && isIn("crowd", 4)) drawn.push(...drawCancelOfMany(random, plan));
-	return drawn.length === 0 ? [] : [{ id: 0, kind: "configure", config: settings }, ...drawn];
+	const pile = isIn("reviews", 4) ? drawReviews(randomFrom(hash("reviews of", seed)), settings) : [];
+	return [...(drawn.length === 0 ? [] : [{ id: 0, kind: "configure" as const, config: settings }, ...drawn]), ...pile];
 }
 
 const any = (random: Random, of: Whom["of"]): Whom => ({ of, pick: random.int(2 ** 31) });
@@ -45,6 +46,40 @@ function drawMergedTwice(random: Random): Op[] {
 		return [{ id: 0, kind: "end", whom: any(random, "running"), end: { kind: "completed" } }, report, report, claim()];
 	});
 	return [apply(jobs), claim(), ...rounds.flat()];
+}
+
+/** Jobs of one repo whose work piles up until the cap on unreviewed work is reached; persons merge some of it, give some up, and run some again. */
+function drawReviews(random: Random, settings: Config): Op[] {
+	const own = random.pick([undefined, undefined, 1, 2, null]);
+	const app = { max: null, prefix: null, ...(own === undefined ? {} : { max_open: own }) };
+	const config: Config = { ...settings, review: { max_open: random.between(1, 2) }, repos: { ...settings.repos, app } };
+	const add = (index: number): Op => ({
+		id: 0,
+		kind: "add",
+		force: true,
+		job: {
+			input: { command: ["true"], repo: "app", priority: 950, ...(index % 4 === 3 ? { no_merge: true } : { merge: "direct" as const }) },
+		},
+	});
+	const end = (): Op => ({
+		id: 0,
+		kind: "end",
+		whom: any(random, "running"),
+		end: { kind: "completed", merge_status: random.pick(["requested", "requested", "conflict", "pending"]) },
+	});
+	const review = (): Op =>
+		random.chance(0.3)
+			? { id: 0, kind: "act", what: random.pick(["retry", "rerun"]), whom: any(random, "merging") }
+			: { id: 0, kind: "merged", whom: any(random, "merging"), status: random.pick(["merged", "kept", "requested", "verify_failed"]) };
+	const rounds = Array.from({ length: 6 }, (_, index): Op[] => [
+		add(index),
+		claim(),
+		end(),
+		end(),
+		...(index % 2 === 0 ? [] : [review()]),
+		claim(),
+	]);
+	return [{ id: 0, kind: "configure", config }, add(0), add(1), add(2), ...rounds.flat()];
 }
 
 /** Jobs that end as they come, and take those of their piece along; then a manifest that is cut off, and comes again under the same names. */

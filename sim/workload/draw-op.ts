@@ -132,7 +132,7 @@ export function drawAct({ random, themes }: Drawing, id: number): Op {
 			id,
 			kind: "merged",
 			whom: aim("ended"),
-			status: random.pick(["merged", "merged", "conflict", "verify_failed", "base_dirty", "requested", "kept"]),
+			status: random.pick(["merged", "merged", "conflict", "verify_failed", "base_dirty", "kept"]),
 		};
 	if (what === "approve" || what === "reject") return { id, kind: "act", what, whom: aim("asking"), text: "yes" };
 	if (what === "answer") return { id, kind: "act", what, whom: aim("asking"), text: "yes", ...GRANTS[id % GRANTS.length] };
