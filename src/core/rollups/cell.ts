@@ -32,7 +32,6 @@ export type RollupCounts = { [S in Terminal]?: number } & {
 
 type MapKey = "wait_ms" | "start_bins";
 type SumKey = Exclude<keyof RollupCounts, MapKey>;
-const MAPS = ["wait_ms", "start_bins"] as const satisfies readonly MapKey[];
 
 export type Trait = Record<RollupDimension, string | undefined>;
 
@@ -68,14 +67,6 @@ export function addCounts(into: RollupCounts, more: RollupCounts): RollupCounts 
 		for (const one in amount) sums[one] = plus(sums[one] ?? 0, amount[one] ?? 0);
 	}
 	return into;
-}
-
-/** A copy that may be changed. */
-export function copyCounts(counts: RollupCounts | null): RollupCounts {
-	if (!counts) return {};
-	const copy = { ...counts };
-	for (const key of MAPS) if (copy[key]) copy[key] = { ...copy[key] };
-	return copy;
 }
 
 /** Bins double in width: 0 is no time at all, bin n ends below 2^n milliseconds. */

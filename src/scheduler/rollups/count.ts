@@ -8,17 +8,7 @@
 import type { Op } from "../../contracts/store.ts";
 import type { Config } from "../../core/config.ts";
 import type { Job, Run } from "../../core/job.ts";
-import {
-	addCounts,
-	binOf,
-	byHour,
-	type CellNames,
-	copyCounts,
-	hourOf,
-	namesOf,
-	OTHER,
-	type RollupCounts,
-} from "../../core/rollups/cell.ts";
+import { addCounts, binOf, byHour, type CellNames, hourOf, namesOf, OTHER, type RollupCounts } from "../../core/rollups/cell.ts";
 import { capsIn, otherOf, type RollupCaps } from "../../core/rollups/period.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { openKey } from "./keys.ts";
@@ -47,7 +37,7 @@ export function* countNotes(tx: Tx): Op<void> {
 	else if (state.caps !== caps && JSON.stringify(state.caps) !== JSON.stringify(caps)) tx.putMeta("rollups", { ...state, caps });
 }
 
-/** A cell that this transaction adds to: a copy of what is stored. */
+/** A cell that this transaction adds to, in place: the cache is dropped whenever a transaction is not committed. */
 type OpenCell = { lane: string; agent?: string; model?: string; owner?: string; repo?: string; account?: string; counts: RollupCounts };
 
 const accountOf = ({ job, run }: RollupNote): string | undefined => run?.account ?? job.account;
@@ -63,7 +53,7 @@ const isOf = (cell: OpenCell, note: RollupNote): boolean =>
 function cellOf(tx: Tx, cells: Map<string, OpenCell>, hour: number, note: RollupNote): OpenCell {
 	const { lane, agent, owner, repo } = note.job;
 	const key = keyFor(tx, cells, hour, traitsOf(note.job, note.run));
-	const counts = cells.get(key)?.counts ?? copyCounts(tx.memory.recall("rollup_open", key));
+	const counts = cells.get(key)?.counts ?? tx.memory.recall("rollup_open", key) ?? {};
 	const cell: OpenCell = { lane, counts };
 	if (agent !== undefined) cell.agent = agent;
 	if (owner !== undefined) cell.owner = owner;
