@@ -3,7 +3,7 @@
 import type { StatsDocument } from "../../src/api/protocol/stats.ts";
 import { count, dollars, inWords, span } from "./words.ts";
 
-export type ChartColour = "accent" | "run" | "wait" | "good" | "queue" | "bad" | "dim";
+type ChartColour = "accent" | "run" | "wait" | "good" | "queue" | "bad" | "dim";
 /** One line or layer. `faint`: the colour has come before. */
 export type ChartLayer = { label: string; colour: ChartColour; faint: boolean; values: readonly (number | null)[] };
 export type TrendChart = {

@@ -10,7 +10,7 @@ export type RollupCell = { of: CellNames; counts: RollupCounts };
 export type RollupPeriod = { caps: RollupCaps; cells: RollupCell[] };
 
 /** Most cells of an hour or a day, before the smallest are added up. 365 days of this many take about 11 MB. */
-export const MOST_CELLS = 100;
+const MOST_CELLS = 100;
 
 function limitsIn(of: Readonly<Record<string, { max?: number | null | undefined }>>): Record<string, number> | undefined {
 	const found: Record<string, number> = {};

@@ -48,10 +48,10 @@ export type StatsFigures = {
 	cost_micro: number;
 	tokens: number;
 };
-export type StatsSeries = { [K in keyof StatsFigures]: StatsFigures[K][] };
+type StatsSeries = { [K in keyof StatsFigures]: StatsFigures[K][] };
 /** What a group's series has: the figures that are drawn beside those of other groups. */
-export const GROUP_SERIES = ["ended", "failed", "wait_ms", "slots_used", "cost_micro"] as const satisfies readonly (keyof StatsFigures)[];
-export type StatsGroup = {
+const GROUP_SERIES = ["ended", "failed", "wait_ms", "slots_used", "cost_micro"] as const satisfies readonly (keyof StatsFigures)[];
+type StatsGroup = {
 	/** null: jobs without one. "(other)": the rest, added up. */
 	name: string | null;
 	total: StatsFigures;
