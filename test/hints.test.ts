@@ -104,6 +104,9 @@ const WORDS: Readonly<Record<string, string>> = {
 	[`config set agents.${HOLE}.env.${HOLE} env:${HOLE}`]: "config set agents.claude.env.ANTHROPIC_API_KEY env:ANTHROPIC_API_KEY",
 	[`kernel grant ${HOLE} LIMIT`]: "kernel grant 1 tokens 100",
 	[`budget grant ${HOLE} LIMIT`]: "budget grant owner:ann runs 100",
+	[`people role ${HOLE} ${HOLE}`]: "people role ann viewer",
+	[`serve --listen ${HOLE}:${HOLE}`]: "serve --listen 10.0.0.7:7444",
+	[`serve --listen 0.0.0.0:${HOLE} --name ${HOLE}`]: "serve --listen 0.0.0.0:7443 --name box",
 };
 
 /** What a person would type where the hint has a hole or a word in capitals. */

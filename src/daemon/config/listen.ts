@@ -77,13 +77,13 @@ export const LISTEN = group({
 			"Addresses of a reverse proxy that signs people in. Only from there the header counts; from anywhere else a request with it is refused.",
 		),
 		name_header: setting(null, orNone(header)).about(
-			"The header in which the proxy names the person: `x-forwarded-email`. The role is the one of `sluice people`.",
+			"The header in which the proxy names the person: `x-forwarded-email`. The role is the one that `sluice people list` shows.",
 		),
 		secret_file: setting(null, folder).about(
 			"A file with a secret of at least 16 characters that the proxy sends as `X-Sluice-Proxy-Secret`. Needed where the proxy is on this machine: every local user can connect from its address.",
 		),
 		unknown: setting("refuse", oneOf("refuse", "viewer")).about(
-			"People whom the proxy names and `sluice people` does not know: refused, or viewers.",
+			"People whom the proxy names and `sluice people list` does not: refused, or viewers.",
 		),
 	}),
 });

@@ -45,7 +45,7 @@ export function checkListen({ address, tls, certificate, key, proxy }: ListenSet
 		throw wrong(
 			certificate === null ? "certificate" : "key",
 			"is missing",
-			"a certificate and its key are given together: sluice serve --cert FILE --key FILE",
+			"a certificate and its key are given together: --cert FILE --key FILE",
 		);
 	if (proxy.from.length > 0 && proxy.name_header === null)
 		throw wrong(
