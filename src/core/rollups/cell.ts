@@ -50,21 +50,21 @@ export const namesOf = ({ lane, agent, model, owner, repo, account }: Trait): Ce
 /** Counts that no number can hold stay at the largest whole one. */
 const plus = (a: number, b: number): number => Math.min(Number.MAX_SAFE_INTEGER, a + b);
 
-/** Adds `more` to `into`, in place; nothing of `more` becomes part of it. */
-export function addCounts(into: RollupCounts, more: RollupCounts): RollupCounts {
+/** Adds `more` to `into`, in place, or takes it off; nothing of `more` becomes part of it. */
+export function addCounts(into: RollupCounts, more: RollupCounts, sign: 1 | -1 = 1): RollupCounts {
 	for (const name in more) {
 		const key = name as keyof RollupCounts;
 		const amount = more[key];
 		if (!amount) continue;
 		if (typeof amount === "number") {
 			const sum = key as SumKey;
-			into[sum] = plus(into[sum] ?? 0, amount);
+			into[sum] = plus(into[sum] ?? 0, sign * amount);
 			continue;
 		}
 		const map = key as MapKey;
 		into[map] ??= {};
 		const sums = into[map];
-		for (const one in amount) sums[one] = plus(sums[one] ?? 0, amount[one] ?? 0);
+		for (const one in amount) sums[one] = plus(sums[one] ?? 0, sign * (amount[one] ?? 0));
 	}
 	return into;
 }

@@ -108,20 +108,25 @@ export function statsOf(slices: readonly RollupSlice[], asked: StatsAsked): Stat
 	const { since, until, by, bucket, timezone, known_since } = asked;
 	const times = bucketsIn(since, until, bucket, timezone);
 	const spans = spansOf(times, asked);
-	const groups = new Map<string, Tally>();
+	const all = newTally(times.length);
 	const caps: RollupCaps[] = times.map(() => ({}));
+	const placed: Placed[] = [];
+	const weights = new Map<string, Weight>();
 	for (const { at, period } of [...slices].sort((a, b) => a.at - b.at)) {
 		const index = lastAtOrBefore(times, at);
-		if (index < 0 || at >= until) continue;
+		const part = all.parts[index];
+		if (!part || at >= until) continue;
 		if (Object.keys(period.caps).length > 0) caps[index] = period.caps;
 		for (const { of, counts } of period.cells) {
-			const part = tallyOf(groups, by === "cause" ? "" : (of[DIMENSIONS.indexOf(by)] ?? ""), times.length).parts[index];
-			if (part) addCounts(part, counts);
+			addCounts(part, counts);
+			if (by === "cause") continue;
+			const name = of[DIMENSIONS.indexOf(by)] ?? "";
+			weigh(weights, name, counts);
+			placed.push({ name, index, counts });
 		}
 	}
-	const all = sumOf([...groups.values()], times.length);
-	if (by === "cause") splitByCause(groups, all);
-	for (const tally of groups.values()) addUp(tally);
+	addUp(all);
+	const groups = by === "cause" ? byCause(all) : largest(weights, placed, all);
 	const known = carriedOn(caps, asked.caps);
 	const total = figuresOf(
 		all,
@@ -139,7 +144,7 @@ export function statsOf(slices: readonly RollupSlice[], asked: StatsAsked): Stat
 		total: total.total,
 		waits: waitsOf(all.total),
 		series: { ...columns(total.parts), waits: waitSeries(all) },
-		groups: largest(groups, times.length).map(([name, tally]) => {
+		groups: [...groups].map(([name, tally]) => {
 			const { total: sum, parts } = figuresOf(
 				tally,
 				spans,
@@ -153,34 +158,68 @@ export function statsOf(slices: readonly RollupSlice[], asked: StatsAsked): Stat
 
 const newTally = (length: number): Tally => ({ total: {}, parts: Array.from({ length }, () => ({})) });
 
-function tallyOf(groups: Map<string, Tally>, name: string, length: number): Tally {
-	let tally = groups.get(name);
-	if (!tally) {
-		tally = newTally(length);
-		groups.set(name, tally);
-	}
-	return tally;
-}
-
-/** A year has tens of thousands of cells: each is added to one part of one group, and all sums are made of these. */
 function addUp({ total, parts }: Tally): void {
 	for (const part of parts) addCounts(total, part);
 }
 
-function sumOf(tallies: readonly Tally[], length: number): Tally {
-	const sum = newTally(length);
-	for (const { parts } of tallies) for (const [index, part] of sum.parts.entries()) addCounts(part, parts[index] ?? {});
-	addUp(sum);
-	return sum;
+/** A cell in its bucket of time. */
+type Placed = { name: string; index: number; counts: RollupCounts };
+/** By what groups are ordered: what cost most, held slots longest, waited longest. */
+type Weight = { cost: number; slot: number; wait: number };
+
+function weigh(weights: Map<string, Weight>, name: string, { cost_micro = 0, slot_ms = 0, wait_ms }: RollupCounts): void {
+	let weight = weights.get(name);
+	if (!weight) {
+		weight = { cost: 0, slot: 0, wait: 0 };
+		weights.set(name, weight);
+	}
+	weight.cost += cost_micro;
+	weight.slot += slot_ms;
+	for (const code in wait_ms) weight.wait += wait_ms[code] ?? 0;
 }
 
-function splitByCause(groups: Map<string, Tally>, all: Tally): void {
-	groups.clear();
-	for (const [index, { wait_ms = {} }] of all.parts.entries())
-		for (const [code, ms] of Object.entries(wait_ms)) {
-			const part = tallyOf(groups, code, all.parts.length).parts[index];
-			if (part) addCounts(part, { wait_ms: { [code]: ms } });
+function byCause(all: Tally): Map<string, Tally> {
+	const groups = new Map<string, Tally>();
+	for (const code of Object.keys(waitsOf(all.total))) {
+		const tally = newTally(all.parts.length);
+		for (const [index, { wait_ms }] of all.parts.entries()) {
+			const part = tally.parts[index];
+			if (part && wait_ms?.[code]) addCounts(part, { wait_ms: { [code]: wait_ms[code] } });
 		}
+		addUp(tally);
+		groups.set(code, tally);
+	}
+	return groups;
+}
+
+/**
+ * The groups that matter most. The rest is what is left of all: a year has tens of thousands of cells of hundreds of owners, and adding up each owner would take
+ * three times as long.
+ */
+function largest(weights: ReadonlyMap<string, Weight>, placed: readonly Placed[], all: Tally): Map<string, Tally> {
+	const order = (a: Weight, b: Weight) => b.cost - a.cost || b.slot - a.slot || b.wait - a.wait;
+	const sorted = [...weights].sort(([one, a], [two, b]) => order(a, b) || (one < two ? -1 : 1)).map(([name]) => name);
+	const isCut = sorted.length > MOST_GROUPS;
+	const groups = new Map(
+		sorted.slice(0, MOST_GROUPS).flatMap((name) => (isCut && name === OTHER ? [] : [[name, newTally(all.parts.length)]])),
+	);
+	for (const { name, index, counts } of placed) {
+		const part = groups.get(name)?.parts[index];
+		if (part) addCounts(part, counts);
+	}
+	if (isCut) groups.set(OTHER, without(all, [...groups.values()]));
+	for (const tally of groups.values()) addUp(tally);
+	return groups;
+}
+
+/** Not added up yet. */
+function without(all: Tally, groups: readonly Tally[]): Tally {
+	const rest = newTally(all.parts.length);
+	for (const [index, part] of rest.parts.entries()) {
+		addCounts(part, all.parts[index] ?? {});
+		for (const { parts } of groups) addCounts(part, parts[index] ?? {}, -1);
+	}
+	return rest;
 }
 
 function lastAtOrBefore(times: readonly number[], at: number): number {
@@ -284,21 +323,3 @@ const waitsOf = ({ wait_ms = {} }: RollupCounts): Record<string, number> =>
 
 const waitSeries = ({ total, parts }: Tally): Record<string, number[]> =>
 	Object.fromEntries(Object.keys(waitsOf(total)).map((code) => [code, parts.map(({ wait_ms }) => wait_ms?.[code] ?? 0)]));
-
-/** The groups that matter most: what cost most, held slots longest, waited longest. The rest is added up. */
-function largest(groups: ReadonlyMap<string, Tally>, length: number): [string, Tally][] {
-	const waited = ({ wait_ms = {} }: RollupCounts) => Object.values(wait_ms).reduce((sum, ms) => sum + ms, 0);
-	const order = (a: RollupCounts, b: RollupCounts) =>
-		(b.cost_micro ?? 0) - (a.cost_micro ?? 0) || (b.slot_ms ?? 0) - (a.slot_ms ?? 0) || waited(b) - waited(a);
-	const sorted = [...groups].sort(([one, a], [two, b]) => order(a.total, b.total) || (one < two ? -1 : 1));
-	if (sorted.length <= MOST_GROUPS) return sorted;
-	const rest = sumOf(
-		sorted.slice(MOST_GROUPS).map(([, tally]) => tally),
-		length,
-	);
-	const kept = sorted.slice(0, MOST_GROUPS);
-	const known = kept.find(([name]) => name === OTHER);
-	if (!known) return [...kept, [OTHER, rest]];
-	const both = sumOf([known[1], rest], length);
-	return kept.map(([name, tally]) => [name, name === OTHER ? both : tally]);
-}
