@@ -39,7 +39,8 @@ const HANDED_OVER_MS = 5_000;
 const FOLLOW_MS = 250;
 /** Hosts that wait for no reply poll the more rarely, the more there are: up to 500 hosts together 1,000 times a second. Few hosts are notified as well. */
 const REST_MS_PER_HOST = 1;
-const [LEAST_REST_MS, MOST_REST_MS] = [50, 500];
+const LEAST_REST_MS = 50;
+const MOST_REST_MS = 500;
 const HOSTS_PER_READ = 20;
 
 /** How often a member reads which facts the leader wants to be probed. */

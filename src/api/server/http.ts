@@ -185,8 +185,8 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, file
 	const isKnown =
 		tag !== undefined &&
 		String(request.headers["if-none-match"] ?? "")
-			.split(/\s*,\s*/)
-			.includes(tag);
+			.split(",")
+			.some((one) => one.trim() === tag);
 	if (isKnown) send(response, { status: 304, headers: file.headers ?? {} });
 	else send(response, await compressed(file, request, "kept"));
 }

@@ -167,3 +167,26 @@ test("people: one record for all hosts; of two callers with one link at the same
 	}
 	expect(changes).toEqual(["owner add", "anna sign_in", "library remove"]);
 });
+
+test("webhooks: one record for each, and an event for another try", async () => {
+	const { sluice } = await open();
+	const figures = {
+		delivered: 1,
+		given_up: 0,
+		delivered_at: 5,
+		delivered_seq: 2,
+		failed_at: null,
+		error: null,
+		failures: 0,
+		retry_at: null,
+	};
+	const record = { cursor: 2, pending: [], since: 1, ...figures };
+	await sluice.webhooks.keep("ci", record);
+	expect(await sluice.webhooks.read()).toEqual({ ci: record });
+	await sluice.webhooks.retry("ci", { from: 1, by: "ann" });
+	for await (const event of sluice.events({ since: 0 })) {
+		if (event.kind !== "webhook_retried") continue;
+		expect(event).toMatchObject({ by: "ann", data: { webhook: "ci", from: 1 } });
+		break;
+	}
+});

