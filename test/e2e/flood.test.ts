@@ -1,7 +1,7 @@
 // Connections of another user of the machine that never finish a request, against a daemon that may open few files.
 
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { get, request } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -45,6 +45,7 @@ test("300 half requests of another user, with 200 files: the command line gets i
 	const home = new TestHome();
 	home.make("down_grace_ms: 0\n");
 	await upWithFewFiles(home, 200);
+	await until(() => existsSync(join(home.path, "daemon.json")));
 	const { port, pid } = JSON.parse(readFileSync(join(home.path, "daemon.json"), "utf8")) as { port: number; pid: number };
 	expect(descriptors(pid)).toBe("200");
 	const headers = { Authorization: `Bearer ${readFileSync(join(home.path, "token"), "utf8").trim()}` };
