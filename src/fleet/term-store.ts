@@ -63,13 +63,14 @@ export class TermStore implements Store {
 	lastDecision = (one: Incoming): Settlement | undefined => this.decisions.get(one)?.outcome;
 
 	async begin(intent?: Intent): Promise<Begun> {
-		const begun = await this.inner.begin(intent);
-		for (const collected of [this.decisions, this.assigned, this.heartbeats]) collected.clear();
 		// Also what a transaction heard that was rolled back. If they cannot be read, the next transaction tries again.
 		this.wantsBeats ||= this.beats !== null;
-		this.beats = this.wantsBeats ? await this.inner.heartbeats().catch(() => null) : null;
-		this.wantsBeats &&= this.beats === null;
-		for (const { host, life, open } of this.beats ?? []) this.lives.set(host, { life, open });
+		const beats = this.wantsBeats ? await this.inner.heartbeats().catch(() => null) : null;
+		const begun = await this.inner.begin(intent);
+		for (const collected of [this.decisions, this.assigned, this.heartbeats]) collected.clear();
+		this.beats = beats;
+		this.wantsBeats &&= beats === null;
+		for (const { host, life, open } of beats ?? []) this.lives.set(host, { life, open });
 		return begun;
 	}
 
