@@ -89,3 +89,9 @@ export const isProbed = (key: string) =>
 
 /** The fact whether a job's runs have left a patch. */
 export const patchKey = (job: number | null): string => `artifact:patch:${job}`;
+
+/** The job whose patch this fact is about. */
+export function jobOfPatch(key: string): number | undefined {
+	const match = /^artifact:patch:(\d+)$/.exec(key);
+	return match ? Number(match[1]) : undefined;
+}

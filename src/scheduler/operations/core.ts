@@ -62,14 +62,11 @@ export function engineCore(engine: Engine): Core {
 	return {
 		call<N extends OperationName>(name: N, given: Given<N>, { by, settled }: CallOptions = NO_OPTIONS): Promise<ResultOf<N>> {
 			const row: Operation<ArgumentsOf<N>, ResultOf<N>> = OPERATIONS[name] as never;
-			if (isMade(given)) return callMade(engine, row, given, { by, settled });
-			return engine.run((tx) => row.run(tx, given), {
-				by,
-				jobs: row.jobs?.(given),
-				locks: row.locks?.(given),
-				phase: row.phase,
-				settled,
-			});
+			const { phase } = row;
+			if (!isMade(given))
+				return engine.run((tx) => row.run(tx, given), { by, jobs: row.jobs?.(given), locks: row.locks?.(given), phase, settled });
+			if (row.locks) return callMade(engine, row, given, { by, settled });
+			return engine.run((tx) => row.run(tx, given()), { by, jobs: undefined, locks: undefined, phase, settled });
 		},
 		look: (task, options) => engine.look(task, options),
 		dryRun: (name, given) => engine.dryRun((tx) => (operationOf(name) as Operation<unknown, never>).run(tx, argumentsFrom(given))),
@@ -95,9 +92,12 @@ export function engineCore(engine: Engine): Core {
 /** Arguments are data, so a function is one that makes them. */
 const isMade = <A>(given: A | (() => A)): given is () => A => typeof given === "function";
 
-/** The arguments are made when the engine begins an attempt: they say what counts then. Jobs that the operation will read are not loaded in advance. */
-function callMade<A, R>(engine: Engine, row: Operation<A, R>, make: () => A, options: CallOptions): Promise<R> {
-	const { locks, phase } = row;
+/**
+ * The arguments are made when the engine begins an attempt: they say what counts then. The locks that they name are loaded in advance; the jobs that the
+ * operation will read are not.
+ */
+function callMade<A, R>(engine: Engine, row: Operation<A, R>, make: () => A, { by, settled }: CallOptions): Promise<R> {
+	const { phase } = row;
 	let made: A | undefined;
 	const task: Task<R> = (tx) => {
 		const args = made ?? make();
@@ -107,14 +107,14 @@ function callMade<A, R>(engine: Engine, row: Operation<A, R>, make: () => A, opt
 	const hint = (): readonly string[] => {
 		try {
 			made = make();
-			return locks?.(made) ?? [];
+			return row.locks?.(made) ?? [];
 		} catch {
 			// The task will make them again and fail with the same error, which then refuses this operation and no other of its transaction.
 			made = undefined;
 			return [];
 		}
 	};
-	return engine.run(task, { ...options, phase, locks: locks && hint });
+	return engine.run(task, { by, jobs: undefined, locks: hint, phase, settled });
 }
 
 function* keepUp(tx: Tx): Op<{ wake: number | null; more: boolean }> {
