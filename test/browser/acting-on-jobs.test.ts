@@ -42,12 +42,12 @@ test("on jobs: promote, cancel after asking, retry, approve, reject, answer, pri
 	expect((await show(two)).rank).toBeGreaterThan(1_000_000);
 	await page.getByRole("button", { name: "Priority…" }).click();
 	await page.getByLabel("A whole number").fill("12.5");
-	await page.keyboard.press("Enter");
+	await page.getByLabel("A whole number").press("Enter");
 	await toast(page, "A priority is a whole number").waitFor();
 	expect((await show(two)).priority).toBe(0);
 	await page.getByRole("button", { name: "Priority…" }).click();
 	await page.getByLabel("A whole number").fill("12");
-	await page.keyboard.press("Enter");
+	await page.getByLabel("A whole number").press("Enter");
 	await toast(page, "has priority 12").waitFor();
 	expect((await show(two)).priority).toBe(12);
 	await page.getByRole("button", { name: "Cancel…" }).click();

@@ -71,27 +71,27 @@ test("caps by steps and by field, each set on purpose and taken back; a click on
 	await toast(page, "Lane code: at most 3 runs.").getByRole("button", { name: "Undo" }).click();
 	await until(async () => (await status()).lanes.code?.max === 2);
 	await field.fill("5");
-	await page.keyboard.press("Enter");
+	await field.press("Enter");
 	await toast(page, "Lane code: at most 5 runs.").waitFor();
 	// 0 stops the lane, and none at all may start hundreds: both are asked about.
 	await field.fill("0");
-	await page.keyboard.press("Enter");
+	await field.press("Enter");
 	await page.getByRole("dialog").getByRole("button", { name: "Keep as it is" }).click();
 	expect((await status()).lanes.code?.max).toBe(5);
 	await field.fill("");
-	await page.keyboard.press("Enter");
+	await field.press("Enter");
 	await page.getByRole("dialog").getByRole("button", { name: "Remove the cap" }).click();
 	await toast(page, "Lane code: no cap any more.").waitFor();
 	expect((await status()).lanes.code?.max).toBe(null);
 	const all = page.locator(".gauge", { hasText: "everything" });
 	const allField = all.getByRole("textbox");
 	await allField.fill("7");
-	await page.keyboard.press("Enter");
+	await allField.press("Enter");
 	await toast(page, "Everything: at most 7 runs.").waitFor();
 	expect((await status()).max_concurrent).toBe(7);
 	for (const bad of ["0", "2.5", "x"]) {
 		await allField.fill(bad);
-		await page.keyboard.press("Enter");
+		await allField.press("Enter");
 		await page.locator(".toast.failed").last().waitFor();
 		await until(async () => (await allField.inputValue()) === "7");
 		expect((await status()).max_concurrent).toBe(7);
@@ -153,12 +153,12 @@ environment_breaker: {failures: 2, cooldown: 1h}
 	const limit = () => page.getByRole("button", { name: "Limit of cost_micro for owner:ann" }).click();
 	await limit();
 	await page.getByLabel("Limit in dollars").fill("nine");
-	await page.keyboard.press("Enter");
+	await page.getByLabel("Limit in dollars").press("Enter");
 	await toast(page, "An amount is like 5 or 2.50").waitFor();
 	// Dollars, as on the command line.
 	await limit();
 	await page.getByLabel("Limit in dollars").fill("$9");
-	await page.keyboard.press("Enter");
+	await page.getByLabel("Limit in dollars").press("Enter");
 	await toast(page, "owner ann: cost up to $9.00").waitFor();
 	expect((await site.client.call("budget.list", { subject: "owner:ann" })).budgets[0]?.limit).toBe(9_000_000);
 	await page.getByText("$2.50 of $9.00").waitFor();

@@ -183,12 +183,12 @@ describe("a log", () => {
 		await page.getByText("95.4 MB").waitFor();
 		expect(await page.locator(".lines pre span").count()).toBeLessThan(200);
 		await page.getByLabel("Search the log").fill("needle in");
-		await page.keyboard.press("Enter");
+		await page.getByLabel("Search the log").press("Enter");
 		await page.locator(".lines .hit").getByText("NEEDLE in the middle").waitFor();
 		await page.getByRole("button", { name: "Start" }).click();
 		await page.locator(".lines").getByText("the beginning").waitFor();
 		await page.getByLabel("Search the log").fill("it is not there");
-		await page.keyboard.press("Enter");
+		await page.getByLabel("Search the log").press("Enter");
 		await page.getByText("not found").waitFor();
 	});
 });
