@@ -33,8 +33,10 @@ export const SCHEDULER = named({
 		load: () => import("../commands/scheduler/forecast.ts"),
 	},
 	top: {
-		help: "A live screen of all that runs and waits.",
-		more: ["Keys: j k or arrows select · w why · c cancel · p pause or resume · q quit."],
+		help: "A live screen to work in: what needs you, what runs and what it is doing, what starts next.",
+		more: [
+			"Keys: j k or arrows select · Enter its log · w why · d diff · a approve · x reject · i answer · r retry · c cancel · t to the front · p pause or resume · / filter · ? help · q quit.",
+		],
 		examples: [["sluice top", "watch, and act"]],
 		load: () => import("../commands/scheduler/top.ts"),
 	},

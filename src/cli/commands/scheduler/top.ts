@@ -3,19 +3,22 @@
 import type { Call } from "../../command.ts";
 import { EXIT, failureOf, usage } from "../../failure.ts";
 import type { Io } from "../../io.ts";
-import { hasEnded, labelOf } from "../../printing/job-lines.ts";
+import { hasEnded } from "../../printing/job-lines.ts";
 import { withLockWords } from "../../printing/lock-words.ts";
-import { draw, inOrder, moved, type ScreenView } from "../../printing/screen.ts";
 import { tame } from "../../printing/sequences.ts";
-import { explained } from "../job/why.ts";
+import { carryOut } from "../../top/acts.ts";
+import { draw } from "../../top/draw.ts";
+import { leaves, press } from "../../top/keys.ts";
+import { createLogReader } from "../../top/log-pane.ts";
+import { freshState, inOrder, keepSelection, listed, needsOf, type TopState } from "../../top/state.ts";
 
 const EVERY_MS = 1000;
 const MAX_JOBS = 1000;
-/** Maximum ended jobs that stay visible. */
+/** Maximum ended jobs that stay visible, and how many are shown of those that had ended before. */
 const ENDED_JOBS = 30;
-
-/** q, Escape, Ctrl-C. */
-const LEAVES: ReadonlySet<string> = new Set(["q", "\u001b", "\u0003"]);
+const ENDED_BEFORE = 10;
+/** Jobs whose place in the order of starts is shown. */
+const MAX_PLACES = 1000;
 
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[2J";
 const LEAVE = "\u001b[?25h\u001b[?1049l";
@@ -34,36 +37,32 @@ export async function run(_call: Call, io: Io): Promise<number> {
 	}
 }
 
-type Top = {
-	view: ScreenView;
-	/** The job that a person is asked about: cancel it? */
-	asking: number | undefined;
-};
-
 async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<number> {
-	const { world } = io;
-	const view: ScreenView = { status: undefined, jobs: [], selected: undefined, cover: undefined, note: undefined, now: world.now() };
-	const top: Top = { view, asking: undefined };
+	const state = freshState(io.world.now());
 	const screen = createScreen(io);
 	const inputs = listen(io, keys, screen.forget);
+	const readLog = createLogReader(io);
 	const noteFailure = (error: unknown) => {
-		view.note = failureOf(error).message;
+		const { message, hint } = failureOf(error);
+		state.note = hint === undefined ? message : `${message} (${hint})`;
+	};
+	const renew = async () => {
+		await refresh(io, state);
+		await readLog(state);
 	};
 	try {
 		for (;;) {
 			// A daemon that has gone is retried for some seconds: the keys that quit must not have to wait for that.
-			await Promise.race([refresh(io, view).catch(noteFailure), inputs.leaves()]);
-			screen.paint(view);
+			await Promise.race([renew().catch(noteFailure), inputs.leaves()]);
+			screen.paint(state);
 			const { stopped, pressed } = await inputs.next();
 			if (stopped !== undefined) return stopped;
 			for (const key of pressed) {
-				try {
-					const code = await press(io, top, key);
-					if (code !== undefined) return code;
-				} catch (error) {
-					noteFailure(error);
-				}
-				screen.paint(view);
+				const act = press(state, key);
+				if (act?.do === "quit") return EXIT.done;
+				if (act?.do === "interrupt") return EXIT.interrupted;
+				if (act) await carryOut(io, state, act).catch(noteFailure);
+				screen.paint(state);
 			}
 		}
 	} finally {
@@ -72,12 +71,12 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 }
 
 /** Writes only the lines that have changed since the last painting; after `forget` all of them. */
-function createScreen({ world, print }: Io): { paint(view: ScreenView): void; forget(): void } {
+function createScreen({ world, print }: Io): { paint(state: TopState): void; forget(): void } {
 	let before: string[] = [];
 	return {
-		paint(view) {
+		paint(state) {
 			const size = { columns: world.stdout.columns ?? 80, rows: world.stdout.rows ?? 24 };
-			const lines = draw({ ...view, now: world.now() }, size, print.paint).map((line) => tame(line, "keep"));
+			const lines = draw({ ...state, now: world.now() }, size, print.paint).map((line) => tame(line, "keep"));
 			const all = before.length !== lines.length;
 			const changes = lines.flatMap((line, row) => (all || before[row] !== line ? [`\u001b[${row + 1};1H\u001b[2K${line}`] : []));
 			if (changes.length > 0) world.stdout.write(changes.join(""));
@@ -98,7 +97,7 @@ function listen({ world }: Io, keys: NonNullable<Io["world"]["keys"]>, resized: 
 	const stops = [
 		keys((key) => {
 			pressed.push(key);
-			if (LEAVES.has(key)) leave();
+			if (leaves(key)) leave();
 			wake();
 		}),
 		world.onResize?.(() => {
@@ -112,7 +111,7 @@ function listen({ world }: Io, keys: NonNullable<Io["world"]["keys"]>, resized: 
 		}),
 	];
 	return {
-		/** Resolves at a key that quits, or a signal. */
+		/** Resolves at a key that may quit, or a signal. */
 		leaves: () => new Promise<void>((resolve) => (leave = resolve)),
 		/** Resolves at the next input, or when it is time to refresh the screen. */
 		async next(): Promise<{ pressed: string[]; stopped: number | undefined }> {
@@ -134,57 +133,30 @@ function listen({ world }: Io, keys: NonNullable<Io["world"]["keys"]>, resized: 
 	};
 }
 
-/** By how many rows a key moves the selection; g and G go to the first and to the last row. */
-const STEPS: Record<string, number> = { j: 1, "\u001b[B": 1, k: -1, "\u001b[A": -1, "\u001b[6~": 10, "\u001b[5~": -10, g: -1e9, G: 1e9 };
-
-/** Returns an exit code when the key ends the program. */
-async function press(io: Io, top: Top, key: string): Promise<number | undefined> {
-	const { view } = top;
-	if (key === "\u0003") return EXIT.interrupted;
-	if (top.asking !== undefined) {
-		view.note = key === "y" ? await cancel(io, top.asking) : "not cancelled";
-		top.asking = undefined;
-		return undefined;
-	}
-	view.note = undefined;
-	if (view.cover) {
-		view.cover = undefined;
-		return undefined;
-	}
-	const step = STEPS[key];
-	if (step !== undefined) view.selected = moved(view.jobs, view.selected, step);
-	else if (key === "q" || key === "\u001b") return EXIT.done;
-	else if (key === "p") view.note = await togglePause(io, view.status?.paused === true);
-	else if (key === "w" && view.selected !== undefined) view.cover = await explained(await io.ask("job.why", { id: view.selected }), io);
-	else if (key === "c" && view.selected !== undefined) {
-		const job = view.jobs.find(({ id }) => id === view.selected);
-		if (job && hasEnded(job)) view.note = `${labelOf(job)} has ended`;
-		else if (job) {
-			top.asking = job.id;
-			view.note = `cancel ${labelOf(job)}? y or n`;
-		}
-	}
-	return undefined;
-}
-
-async function refresh(io: Io, view: ScreenView): Promise<void> {
-	const [status, list] = await Promise.all([io.ask("scheduler.status"), io.ask("job.list", { limit: MAX_JOBS })]);
+async function refresh(io: Io, state: TopState): Promise<void> {
+	const isFirst = state.status === undefined;
+	const [status, list, queue] = await Promise.all([
+		io.ask("scheduler.status"),
+		io.ask("job.list", { limit: MAX_JOBS }),
+		// An older daemon does not know the order.
+		io.ask("job.queue", { limit: MAX_PLACES }).catch(() => ({ jobs: [] })),
+	]);
 	const active = await withLockWords(io, list.jobs);
 	const there = new Set(active.map(({ id }) => id));
-	const left = view.jobs.filter((job) => !there.has(job.id) && !hasEnded(job)).slice(0, ENDED_JOBS);
-	const shown = await Promise.all(left.map(({ id }) => io.ask("job.show", { id }).catch(() => undefined)));
-	const ended = [...shown.flatMap((one) => (one ? [one.job] : [])), ...view.jobs.filter((job) => hasEnded(job) && !there.has(job.id))];
-	view.status = status;
-	view.jobs = inOrder([...active, ...ended.slice(0, ENDED_JOBS)]);
-	if (!view.jobs.some(({ id }) => id === view.selected)) view.selected = view.jobs[0]?.id;
-}
-
-async function togglePause(io: Io, paused: boolean): Promise<string> {
-	await (paused ? io.ask("scheduler.resume") : io.ask("scheduler.pause"));
-	return paused ? "resumed" : "paused; what runs goes on";
-}
-
-async function cancel(io: Io, id: number): Promise<string> {
-	const { requested } = await io.ask("job.cancel", { ids: [id] });
-	return requested.includes(id) ? `job ${id} is asked to stop` : `job ${id} is cancelled`;
+	const before = listed(state);
+	const left = state.jobs.filter((job) => !there.has(job.id) && !hasEnded(job)).slice(0, ENDED_JOBS);
+	const wanted = [...left.map(({ id }) => id), ...(status.unmerged ?? []).map(({ job }) => job)];
+	const shown = wanted.length === 0 ? [] : (await io.ask("job.list", { ids: wanted })).jobs;
+	const recent = isFirst ? (await io.ask("job.list", { recent: ENDED_BEFORE })).jobs : [];
+	const known = new Map([...state.jobs.filter(hasEnded), ...recent, ...shown].map((job) => [job.id, job]));
+	const ended = [...known.values()].filter(({ id }) => !there.has(id));
+	state.status = status;
+	state.needs = needsOf(status, ended);
+	const order = queue.jobs.map(({ id }) => id);
+	const jobs = inOrder([...active, ...ended], state.needs, order);
+	state.jobs = [
+		...jobs.filter((job) => !hasEnded(job) || state.needs.has(job.id)),
+		...jobs.filter((job) => hasEnded(job) && !state.needs.has(job.id)).slice(0, ENDED_JOBS),
+	];
+	keepSelection(state, before);
 }
