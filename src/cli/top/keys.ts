@@ -24,7 +24,7 @@ const STEPS: Record<string, number> = {
 const LONGEST_INPUT = 10_000;
 
 /** The keys in the order of the help: what each is called there, and what it does. */
-export const HELP: readonly (readonly [keys: string, does: string])[] = [
+const HELP: readonly (readonly [keys: string, does: string])[] = [
 	["j k ↑ ↓", "next, previous job; Space, PgUp and PgDn by ten; g G to the first, the last"],
 	["Enter l", "its log, live"],
 	["w", "why it waits, or how it ended"],

@@ -5,7 +5,7 @@ import { hasEnded, isMergeStuck, isWaiting, type ShownJob, subjectOf } from "../
 import { instantOf } from "../times.ts";
 
 export type Section = "needs you" | "running" | "next" | "held back" | "ended";
-export const SECTIONS: readonly Section[] = ["needs you", "running", "next", "held back", "ended"];
+const SECTIONS: readonly Section[] = ["needs you", "running", "next", "held back", "ended"];
 
 /** What covers the list. */
 export type Pane =
