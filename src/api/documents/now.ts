@@ -50,7 +50,7 @@ export type NowDocument = {
 	/** Failures of the last 24 hours that were not retried, newest first. */
 	failed: NowJob[];
 	ended: NowJob[];
-	/** Of jobs that ended since midnight in the daemon's time zone, and of runs that go on; `hour_micro`: in the last hour. */
+	/** Of runs that ended since midnight in the daemon's time zone, and of those that go on; `hour_micro`: of jobs that ended in the last hour, and of runs that go on. */
 	money: { today_micro: number; hour_micro: number; since: Timestamp; complete: boolean; budgets: BudgetNow[] };
 	/** `stuck`: jobs for which no time can be told. */
 	done: { end: RangeDocument | null; stuck: number; note: string | null };
@@ -144,16 +144,18 @@ const lastLine = (text: string): string | null =>
 		.at(-1)
 		?.slice(0, 500) ?? null;
 
-/** Ended jobs since midnight and in the last hour. */
+/** Runs that ended since midnight, by the rollups, and jobs that ended in the last hour. */
 const spent = new Reused(async ({ scheduler, clock }: Context) => {
 	const now = clock.now();
 	const midnight = windowStart("day", now, scheduler.config().timezone);
-	return { midnight, hour: await scheduler.spent(now - HOUR_MS), day: await scheduler.spent(midnight) };
+	const { total, known_since } = await scheduler.stats({ since: midnight, bucket: "hour" });
+	const day = { cost_micro: total.cost_micro, complete: known_since === null || known_since <= midnight };
+	return { midnight, hour: await scheduler.spent(now - HOUR_MS), day };
 }, 20);
 
 async function moneyOf(context: Context, live: readonly NowJob[]): Promise<NowDocument["money"]> {
 	const { midnight, hour, day } = await spent.get(context);
-	const now = live.reduce((sum, { usage, run }) => sum + (usage.cost_micro ?? 0) + (run?.progress?.cost_micro ?? 0), 0);
+	const now = live.reduce((sum, { run }) => sum + (run?.progress?.cost_micro ?? 0), 0);
 	const budgets = (await context.scheduler.ledgers())
 		.filter(({ dim, limit, subject }) => dim === "cost_micro" && limit !== null && !subject.startsWith("pid:"))
 		.sort((a, b) => share(b) - share(a));

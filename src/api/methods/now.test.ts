@@ -39,6 +39,17 @@ describe("scheduler.now", () => {
 		expect(now.money).toMatchObject({ today_micro: 250_000, hour_micro: 250_000, budgets: [{ subject: "repo:app", limit: 2_000_000 }] });
 		expect(now.done).toMatchObject({ end: null });
 	});
+
+	test("a run costs on the day it ends, though its job goes on", async () => {
+		const desk = await openDesk({ config: { max_concurrent: 1 } });
+		const { t } = desk;
+		t.clock.pass(systemClock.now() - t.clock.now());
+		const job = await t.add({ retry: 3 });
+		await t.start();
+		await t.end(job, "failed", { usage: { cost_micro: 40_000 } });
+		expect((await t.sluice.show(job)).status).toBe("queued");
+		expect((await desk.call("scheduler.now", {})).money.today_micro).toBe(40_000);
+	});
 });
 
 test("job.queue counts every job, and says what each of the first ones waits for", async () => {

@@ -64,7 +64,7 @@ function summary({ total, waits, series }: StatsDocument): [string, string, read
 		.slice(0, 3)
 		.map(([code, ms]) => `${code} ${percent(ms / total.wait_ms)}`);
 	return [
-		["Ended", [`${total.ended} jobs`, ...how].join(", "), series.ended],
+		["Ended", [`${total.ended} ${total.ended === 1 ? "job" : "jobs"}`, ...how].join(", "), series.ended],
 		["Retried", total.retry_rate === null ? "no run ended" : `${percent(total.retry_rate)} of ${total.runs} runs`, series.retry_rate],
 		["Waited", [durationWords(total.wait_ms), ...causes].join(", "), series.wait_ms],
 		["Start", startWords(total), series.start_p90_ms],
