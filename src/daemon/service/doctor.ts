@@ -30,6 +30,8 @@ export type Patient = {
 	repos?: () => Checkup[];
 	/** What webhooks could not deliver; absent without a daemon. */
 	webhooks?: () => Promise<Checkup[]>;
+	/** How the daemon is shared on the network; absent without a daemon. */
+	sharing?: () => Promise<Checkup[]>;
 	/** The daemon's socket, while it runs. */
 	socket?: string;
 	/** The address of its page, while it runs. */
@@ -76,7 +78,13 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 			}
 		}),
 	);
-	return [...here, ...(patient.repos?.() ?? []), ...((await patient.webhooks?.()) ?? []), ...database];
+	return [
+		...here,
+		...(patient.repos?.() ?? []),
+		...((await patient.webhooks?.()) ?? []),
+		...((await patient.sharing?.()) ?? []),
+		...database,
+	];
 }
 
 const atLeast = (what: string, version: string, oldest: string, hint: string): CheckResult =>

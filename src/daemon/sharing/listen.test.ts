@@ -11,6 +11,7 @@ import { SILENT } from "../../contracts/log.ts";
 import { localHost, systemClock } from "../../host/local.ts";
 import { addressParts, type ListenSettings } from "../config/listen.ts";
 import { SETTINGS } from "../config/settings.ts";
+import { sharingChecks } from "./checks.ts";
 import { checkListen, createSharing } from "./listen.ts";
 
 type Change = Partial<Omit<ListenSettings, "proxy">> & { proxy?: Partial<ListenSettings["proxy"]> };
@@ -109,4 +110,30 @@ test("the proxy's secret is read from a file that is its owner's alone", async (
 	chmodSync(path, 0o600);
 	await expect(sharing.follow(settingsOf({ proxy }))).rejects.toThrow("fewer than 16 characters");
 	await expect(sharing.follow(settingsOf({ proxy: { ...proxy, secret_file: "/none" } }))).rejects.toThrow("/none is not there");
+});
+
+test("the check-up says whether the daemon is shared, and warns before a given certificate ends", () => {
+	const day = 86_400_000;
+	const endpoint = {
+		url: "https://mill:7443",
+		address: "0.0.0.0:7443",
+		fingerprint: "AB",
+		pin: "p",
+		own_certificate: false,
+		problem: null,
+	};
+	const said = (more: Partial<Parameters<typeof sharingChecks>[0]>) => {
+		const [found] = sharingChecks({ endpoint, until: 1000 * day, people: 3, now: 0, ...more });
+		return found && [found.ok, found.detail];
+	};
+	expect(said({ endpoint: null })).toBe(undefined);
+	expect(said({})).toEqual([true, "https://mill:7443: 3 people"]);
+	expect(said({ people: 0 })).toEqual([true, "https://mill:7443: nobody can sign in yet"]);
+	expect(said({ until: 20 * day })).toEqual([false, "https://mill:7443: its certificate ends in 20 days"]);
+	expect(said({ until: 20 * day, endpoint: { ...endpoint, own_certificate: true } })).toEqual([true, "https://mill:7443: 3 people"]);
+	expect(said({ until: -1 })).toEqual([false, "https://mill:7443: its certificate has ended"]);
+	expect(said({ endpoint: { ...endpoint, url: null, problem: "the port is taken" } })).toEqual([
+		false,
+		"not shared on 0.0.0.0:7443: the port is taken",
+	]);
 });

@@ -168,6 +168,8 @@ export function createSharing(parts: SharingParts) {
 			if (problem === null || now.address === null) return null;
 			return { url: null, address: now.address, fingerprint: null, pin: null, own_certificate: false, problem };
 		},
+		/** When the certificate in use ends; null without one. */
+		certificateEnd: (): number | null => open?.certificate?.until ?? null,
 		/** At the daemon's start: a mistake does not keep it from working. */
 		async start(by: Pick<Serving, "share">): Promise<void> {
 			serving = by;

@@ -17,6 +17,7 @@ import { watchHome } from "../service/home-loss.ts";
 import { createWatchdog, type Watchdog } from "../service/watchdog.ts";
 import { type AuditFile, openAudit } from "../sharing/audit-file.ts";
 import { auditOfFleet } from "../sharing/audit-of-fleet.ts";
+import { sharingChecks } from "../sharing/checks.ts";
 import { createSharing } from "../sharing/listen.ts";
 import { createStopping } from "../stopping.ts";
 import { webFolder } from "../version.ts";
@@ -63,7 +64,7 @@ export async function openDoors(stages: Stages, undo: Undo) {
 			endpoints: () => ({ ...endpoints, shared: sharing.endpoint() }),
 			audit: auditOf(stages, audit),
 			down: (how) => void stopping.stop(how).catch((error) => log.error("stopping failed", { error })),
-			doctor: () => checkAll(stages, watchdog, endpoints),
+			doctor: () => checkAll(stages, watchdog, { endpoints, sharing }),
 		},
 		socketPath: socket,
 		port: config.settings().port,
@@ -131,7 +132,9 @@ function contextOf({ home: { env, home, log, version, startedAt }, config: { git
 	};
 }
 
-function checkAll(stages: Stages, watchdog: Watchdog, { port, problem }: ReturnType<Context["endpoints"]>): Promise<Checkup[]> {
+type Doors = { endpoints: ReturnType<Context["endpoints"]>; sharing: ReturnType<typeof createSharing> };
+
+function checkAll(stages: Stages, watchdog: Watchdog, { endpoints: { port, problem }, sharing }: Doors): Promise<Checkup[]> {
 	const { options, env } = stages.home;
 	const { store } = stages.config;
 	const { config } = stages.queue;
@@ -146,6 +149,10 @@ function checkAll(stages: Stages, watchdog: Watchdog, { port, problem }: ReturnT
 		socket: stages.runs.socket,
 		repos: () => repoChecks(config),
 		webhooks: async () => webhookChecks(await stages.work.webhooks.list()),
+		sharing: async () => {
+			const people = Object.keys(await stages.queue.scheduler.people.read()).length;
+			return sharingChecks({ endpoint: sharing.endpoint(), until: sharing.certificateEnd(), people, now: stages.queue.clock.now() });
+		},
 		http: { port, problem },
 		env,
 	});
