@@ -1,40 +1,19 @@
 // The dashboard's entry point. The home and the board are in the first file; other views are loaded when they are opened.
 
-import { type ComponentType, render } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { render } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { app } from "./app.ts";
-import { Loading, Problem } from "./parts/bits.tsx";
 import { useNews } from "./parts/hooks.ts";
 import { listenToKeys } from "./parts/keys.ts";
+import { lazy } from "./parts/lazy.tsx";
 import { listenToNewTabs } from "./parts/new-tabs.ts";
+import { Overlays, preload } from "./parts/overlays.tsx";
 import { Banner, Shell } from "./parts/shell.tsx";
 import { Talk } from "./parts/talk.tsx";
 import { listenToTitle } from "./parts/title.ts";
 import { Board } from "./views/board.tsx";
 import { NowView } from "./views/now/now.tsx";
 import { SignedOut, SignIn } from "./views/sign-in.tsx";
-
-/** A view that is loaded the first time it is shown. */
-function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
-	let Loaded: ComponentType<P> | null = null;
-	return function Lazy(props: P) {
-		const [problem, setProblem] = useState(false);
-		const [, draw] = useState(0);
-		useEffect(() => {
-			if (Loaded) return;
-			load().then(
-				(view) => {
-					Loaded = view;
-					draw((n) => n + 1);
-				},
-				() => setProblem(true),
-			);
-		}, []);
-		if (Loaded) return <Loaded {...props} />;
-		if (problem) return <Problem text="The daemon may be of another build now: load the page anew." again={() => location.reload()} />;
-		return <Loading what="this view" />;
-	};
-}
 
 const PAGES = {
 	now: NowView,
@@ -78,6 +57,7 @@ function Page() {
 			>
 				{job === null ? <View /> : <JobView key={job} id={job} />}
 			</main>
+			<Overlays />
 			<Talk />
 		</>
 	);
@@ -87,6 +67,7 @@ app.start();
 listenToKeys();
 listenToNewTabs();
 listenToTitle();
+preload();
 const root = document.getElementById("app");
 if (root) {
 	root.textContent = "";

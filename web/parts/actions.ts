@@ -198,6 +198,25 @@ export function askCap(what: string, max: Cap, set: () => void): void {
 		});
 }
 
+/** Asks for a cap as a number or `none`; `lane` null is the cap of everything. */
+export function askMax(lane: string | null, now: Cap): void {
+	const what = lane === null ? "everything" : `lane ${lane}`;
+	app.confirm({
+		title: `Cap of ${what}`,
+		text: "Maximum concurrent runs, in force at once and kept in the configuration. “none” removes the cap.",
+		yes: "Set the cap",
+		grave: false,
+		field: { label: "A whole number, or none", value: now === null ? "none" : String(now), needed: true, lines: 1 },
+		act: (text) => {
+			const word = text.trim().toLowerCase();
+			if (word !== "none" && !/^\d{1,6}$/.test(word)) return app.say("failed", `A cap is a whole number or none, not “${text}”.`);
+			const max = word === "none" ? null : Number(word);
+			if (max === 0 && lane === null) return app.say("failed", "A cap of everything is 1 or more; to start nothing, pause everything.");
+			askCap(what, max, () => void (lane === null ? setMax(max, now) : setLane(lane, max, now)));
+		},
+	});
+}
+
 export function clearAccount(name: string): void {
 	app.confirm({
 		title: `Open account ${name} again?`,

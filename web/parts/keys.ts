@@ -3,6 +3,7 @@
 import { app } from "../app.ts";
 import { VIEWS } from "../state/route.ts";
 import { approve, askPause, cancel, promote, reject, resume, retry } from "./actions.ts";
+import { openPalette, overlay } from "./overlay.ts";
 
 const isTyping = (target: EventTarget | null): boolean =>
 	target instanceof HTMLElement &&
@@ -51,7 +52,12 @@ function onJob(key: string, id: number): boolean {
 
 export function listenToKeys(): void {
 	addEventListener("keydown", (event) => {
-		if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || app.question || app.helping || !app.signedIn) return;
+		if (event.defaultPrevented || app.question || app.helping || overlay.open || !app.signedIn) return;
+		if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+			event.preventDefault();
+			return openPalette();
+		}
+		if (event.metaKey || event.ctrlKey || event.altKey) return;
 		const { key } = event;
 		if (isTyping(event.target)) {
 			if (key === "Escape") (event.target as HTMLElement).blur();

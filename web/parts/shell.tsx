@@ -7,8 +7,9 @@ import { addressOf, type PageView, VIEWS } from "../state/route.ts";
 import { count, elapsed } from "../state/words.ts";
 import { askPause, resume } from "./actions.ts";
 import { useNews } from "./hooks.ts";
+import { openPalette } from "./overlay.ts";
 
-const NAMES: Record<PageView, string> = {
+export const NAMES: Record<PageView, string> = {
 	now: "Now",
 	board: "Board",
 	graph: "Graph",
@@ -21,7 +22,7 @@ const NAMES: Record<PageView, string> = {
 };
 
 /** The kernel's view is offered once its queue has an entry, the record of calls to admins of a daemon that is shared. */
-function isShown(view: PageView): boolean {
+export function isShown(view: PageView): boolean {
 	const { queued = 0, dispatched = 0 } = app.status?.kernel ?? {};
 	if (view === "audit") return app.place.view === "audit" || (app.mayManage && app.me?.shared != null);
 	return view !== "kernel" || queued + dispatched > 0 || app.place.view === "kernel";
@@ -63,6 +64,7 @@ export function Shell() {
 				))}
 			</nav>
 			<Search />
+			<DoButton />
 			<div class="right">
 				<Glance />
 				<Freshness />
@@ -73,6 +75,16 @@ export function Shell() {
 				</button>
 			</div>
 		</header>
+	);
+}
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+
+function DoButton() {
+	return (
+		<button type="button" class="do" aria-keyshortcuts="Control+K Meta+K" title="Find a job, a view or an action" onClick={openPalette}>
+			Do… <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
+		</button>
 	);
 }
 

@@ -1,9 +1,10 @@
 // Messages and dialogs of the page: what was done, confirmations before something is lost, the list of keys.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { app, type Confirmation } from "../app.ts";
 import { keepDraft, recallDraft } from "./drafts.ts";
 import { useNews } from "./hooks.ts";
+import { useModal } from "./modal.ts";
 
 export function Talk() {
 	useNews("talk");
@@ -35,19 +36,6 @@ export function Talk() {
 			{app.helping ? <Keys /> : null}
 		</>
 	);
-}
-
-/** A native dialog: it keeps the focus, and Escape closes it. */
-function useModal(close: () => void) {
-	const ref = useRef<HTMLDialogElement>(null);
-	useEffect(() => {
-		const before = document.activeElement;
-		ref.current?.showModal();
-		return () => {
-			if (before instanceof HTMLElement && before.isConnected) before.focus();
-		};
-	}, []);
-	return { ref, onCancel: close, onClose: close };
 }
 
 function Ask({ question }: { question: Confirmation }) {
@@ -115,6 +103,7 @@ function Ask({ question }: { question: Confirmation }) {
 
 const KEYS: [keys: string, does: string][] = [
 	["1 … 8", "Now, Board, Graph, Timeline, Limits, Batches, Trends, Kernel"],
+	["Ctrl K", "the command palette: every view, job and action"],
 	["/", "search; Escape leaves it"],
 	["↑ ↓ ← →", "from job to job on the board; along the arrows in the graph; move the timeline"],
 	["j k", "next, previous job"],

@@ -1,0 +1,18 @@
+// Shows what lies over the page; its code is loaded when it is opened first.
+
+import { after } from "../outside.ts";
+import { useNews } from "./hooks.ts";
+import { lazy } from "./lazy.tsx";
+import { overlay } from "./overlay.ts";
+
+const loadPalette = async () => (await import("../palette/palette.tsx")).Palette;
+const Palette = lazy<{ job: number | null }>(loadPalette);
+
+/** Its code comes a moment after the page, so that the letters typed right after Ctrl K are not lost. */
+export const preload = (): void => void after(2000, () => void loadPalette().catch(() => {}));
+
+export function Overlays() {
+	useNews("talk");
+	const { open } = overlay;
+	return open?.kind === "palette" ? <Palette job={open.job} /> : null;
+}
