@@ -87,6 +87,7 @@ function jobDifference(state: State, job: ModelJob, view: JobView): string | nul
 		if (differs(theirs, mine)) return say("verdict", theirs, mine);
 		if (differs(view.result, job.result)) return say("result", view.result, job.result);
 	}
+	if (differs(view.hold !== undefined, job.hold === true)) return say("hold", view.hold, job.hold);
 	if (differs(view.parent, job.path.at(-1))) return say("parent", view.parent, job.path.at(-1));
 	if (differs(view.after, job.after)) return say("after", view.after, job.after);
 	if (differs(view.depth, job.path.length)) return say("depth", view.depth, job.path.length);

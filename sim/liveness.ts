@@ -52,6 +52,7 @@ async function openGates(drive: Drive): Promise<void> {
 
 async function answerAll(drive: Drive): Promise<void> {
 	for (const job of waiting(drive.state)) {
+		if (job.hold) await drive.call({ method: "release", args: [[job.id]] });
 		if (job.approval === "needed") await drive.call({ method: "approve", args: [job.id] });
 		if (job.question !== undefined) await drive.call({ method: "answer", args: [job.id, "go on"] });
 	}

@@ -26,9 +26,22 @@ const moves = [
 const UNSEEN_CODES = ["deadline"];
 
 export const EXPECTED: readonly string[] = [
-	...["time", "after", "artifacts", "item", "head", "conditions", "approval", "locks", "holds", "review", "budget", "host", "capacity"].map(
-		(gate) => `gate:${gate}`,
-	),
+	...[
+		"time",
+		"held",
+		"after",
+		"artifacts",
+		"item",
+		"head",
+		"conditions",
+		"approval",
+		"locks",
+		"holds",
+		"review",
+		"budget",
+		"host",
+		"capacity",
+	].map((gate) => `gate:${gate}`),
 	...Object.keys(REASON_CODES)
 		.filter((code) => !UNSEEN_CODES.includes(code))
 		.map((code) => `code:${code}`),

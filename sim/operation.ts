@@ -24,7 +24,7 @@ export type JobPlan = {
 };
 
 /** Whom an operation is about: the state a candidate must be in, and a number that picks one of them. */
-export type Whom = { of: "waiting" | "running" | "ended" | "asking" | "merging" | "any" | "missing"; pick: number };
+export type Whom = { of: "waiting" | "running" | "ended" | "asking" | "held" | "merging" | "any" | "missing"; pick: number };
 
 export type Fault = {
 	/**
@@ -122,7 +122,7 @@ type Plain =
 	/** Calls made in one turn, none waiting for another. */
 	| { kind: "together"; ops: Op[] };
 
-export type Act = "promote" | "demote" | "priority" | "runNow" | "approve" | "reject" | "answer" | "retry" | "rerun";
+export type Act = "promote" | "demote" | "priority" | "runNow" | "hold" | "release" | "approve" | "reject" | "answer" | "retry" | "rerun";
 
 /** Hosts by their place in the plan. */
 export type FleetOp =

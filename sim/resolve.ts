@@ -43,6 +43,7 @@ function candidates(state: State, of: Whom["of"]): ModelJob[] {
 	if (of === "running") return jobs.filter((job) => job.run !== undefined);
 	if (of === "ended") return jobs.filter((job) => !isActive(job));
 	if (of === "merging") return jobs.filter((job) => job.status === "succeeded" && job.will_merge);
+	if (of === "held") return jobs.filter((job) => isWaiting(job) && job.hold);
 	if (of === "asking") return jobs.filter((job) => isWaiting(job) && (job.approval === "needed" || job.question !== undefined));
 	return jobs;
 }
@@ -130,12 +131,7 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 		}
 		case "act": {
 			const id = idFor(op.whom);
-			if (id === undefined) return undefined;
-			if (op.what === "priority") return { method: "priority", args: [id, op.value ?? 0] };
-			if (op.what === "runNow") return { method: "runNow", args: [id, op.force ? { force: true } : {}] };
-			if (op.what === "answer")
-				return { method: "answer", args: [id, op.text ?? "yes", op.grant === undefined ? {} : { grant: op.grant }] };
-			return { method: op.what, args: [id] };
+			return id === undefined ? undefined : actOn(id, op);
 		}
 		case "merged": {
 			const id = idFor(op.whom);
@@ -144,6 +140,14 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 		default:
 			return resolveStanding(op, state);
 	}
+}
+
+function actOn(id: number, op: Op & { kind: "act" }): Call {
+	if (op.what === "priority") return { method: "priority", args: [id, op.value ?? 0] };
+	if (op.what === "runNow") return { method: "runNow", args: [id, op.force ? { force: true } : {}] };
+	if (op.what === "hold" || op.what === "release") return { method: op.what, args: [[id]] };
+	if (op.what === "answer") return { method: "answer", args: [id, op.text ?? "yes", op.grant === undefined ? {} : { grant: op.grant }] };
+	return { method: op.what, args: [id] };
 }
 
 function resolveStanding(op: Op, state: State): Call | undefined {

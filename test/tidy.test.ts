@@ -205,14 +205,14 @@ describe("the reference names everything, and nothing that is gone", () => {
 	});
 
 	test("methods of the scheduler and of its kernel", () => {
-		const source = ["scheduler", "fleet", "kernel"].map((name) => read(`src/contracts/${name}.ts`)).join("");
+		const source = ["scheduler", "steering", "fleet", "kernel"].map((name) => read(`src/contracts/${name}.ts`)).join("");
 		const methods = (name: string) => {
 			const body = source.split(new RegExp(`export interface ${name} (?:extends [\\w, ]+ )?{`))[1]?.split("\n}")[0] ?? "";
 			return sorted([...body.matchAll(/^\t+(\w+)\(/gm)].map((match) => match[1] as string));
 		};
 		expect(methods("Scheduler").length).toBeGreaterThan(0);
 		const headings = [...read("docs/reference/library.md").matchAll(/^### `(\w+)\(/gm)].map((match) => match[1] as string);
-		expect(sorted(headings)).toEqual(sorted([...methods("Scheduler"), ...methods("Fleet"), ...methods("Voice")]));
+		expect(sorted(headings)).toEqual(sorted([...methods("Scheduler"), ...methods("Steering"), ...methods("Fleet"), ...methods("Voice")]));
 		expect(sorted(rows("library", "Kernel").map((row) => (row[0] as string).replace(/^(?:\w+\.)?(\w+)\(.*$/, "$1")))).toEqual(
 			methods("Kernel"),
 		);

@@ -25,6 +25,8 @@ type Methods = Pick<
 	| "demote"
 	| "priority"
 	| "runNow"
+	| "hold"
+	| "release"
 	| "approve"
 	| "reject"
 	| "answer"

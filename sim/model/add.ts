@@ -84,6 +84,7 @@ export function makeJob(state: State, id: number, input: JobInput, edges: Edge[]
 	if (input.item !== undefined) job.item = itemKey(input);
 	const fact = state.facts[`item:${job.item}`];
 	if (options.force && fact !== null && typeof fact === "object" && "taken" in fact) job.take_over = true;
+	if (input.hold) job.hold = true;
 	if (input.requires_approval) job.approval = "needed";
 	if (input.unique !== undefined) {
 		const window = number(input.unique.window_ms);

@@ -1,4 +1,4 @@
-// What an operator does to jobs: cancel, promote, demote, priority, run-now, approve, reject, answer, clear, merged.
+// What an operator does to jobs: cancel, promote, demote, priority, run-now, hold, release, approve, reject, answer, clear, merged.
 
 import type { ErrorCode } from "../../src/core/errors.ts";
 import type { MergeStatus } from "../../src/core/job.ts";
@@ -163,6 +163,25 @@ export function runNow(state: State, id: number, options: { force?: boolean }, s
 export function priority(state: State, id: number, value: number, seen: Seen): void {
 	const job = waitingOne(state, id, seen);
 	if (job !== undefined) job.priority = value;
+}
+
+export function hold(state: State, ids: readonly number[], seen: Seen): void {
+	for (const id of ids) {
+		const job = waitingOne(state, id, seen);
+		if (job !== undefined) job.hold = true;
+	}
+	settle(state, seen);
+}
+
+export function release(state: State, ids: readonly number[], seen: Seen): void {
+	for (const id of ids) {
+		const job = known(state, id, seen);
+		if (job === undefined) return;
+		if (!isWaiting(job) || !job.hold) return void refused(seen, ["illegal_transition"], `job ${id} is ${job.status} and not held`);
+		accepted(seen);
+		delete job.hold;
+	}
+	settle(state, seen);
 }
 
 export function approve(state: State, id: number, seen: Seen): void {

@@ -15,7 +15,7 @@ export function finish(state: State, job: ModelJob, status: Status, reason: stri
 	job.ended_at = now;
 	if (reason === undefined) delete job.end_reason;
 	else job.end_reason = reason;
-	for (const field of ["run", "wait", "rest_at", "ready_at", "backoff_until", "question", "noticed_at"] as const) delete job[field];
+	for (const field of ["run", "wait", "rest_at", "ready_at", "backoff_until", "question", "hold", "noticed_at"] as const) delete job[field];
 	stopAwaiting(state, job.id);
 	job.rank = 0;
 	job.first = 0;

@@ -77,6 +77,8 @@ export type ModelJob = {
 	retry?: RetryPolicy;
 	will_merge: boolean;
 	merge_status?: MergeStatus;
+	/** A person holds it. */
+	hold?: true;
 	approval?: "needed" | "given";
 	question?: string;
 	/** What its last run said, once that has ended; and its result, as JSON. */
@@ -97,7 +99,7 @@ export type ModelJob = {
 	come: boolean;
 	/** The latest time at which it was looked at, for its back-off: likewise. */
 	noticed_at?: number;
-	/** Since when gates `after` to `approval` pass without a break. */
+	/** Since when gates `held` to `approval` pass without a break. */
 	rest_at?: number;
 	/** Since when the job gates but `locks` pass without a break. */
 	ready_at?: number;

@@ -3,13 +3,16 @@
 import type { Op } from "../../src/contracts/store.ts";
 import { fits } from "../../src/core/gates/after.ts";
 import { lentBy } from "../../src/core/gates/buckets/capacity.ts";
+import { held } from "../../src/core/gates/held.ts";
 import { allReasons } from "../../src/core/gates/index.ts";
 import { item } from "../../src/core/gates/item.ts";
 import { obstacles } from "../../src/core/gates/locks.ts";
 import { askSpawn } from "../../src/core/gates/spawn.ts";
 import { isTerminal, isWaiting, type Job, type Policy } from "../../src/core/job.ts";
+import { RUN_NOW } from "../../src/core/order.ts";
 import { dropStaleStages } from "../../src/scheduler/apply/stages.ts";
 import { openChain } from "../../src/scheduler/operations/add.ts";
+import { hold, release } from "../../src/scheduler/operations/control.ts";
 import { finish } from "../../src/scheduler/operations/finish.ts";
 import { merged } from "../../src/scheduler/operations/merges.ts";
 import { openHolder, refuseNames } from "../../src/scheduler/operations/names.ts";
@@ -87,6 +90,15 @@ export const WAITS: Bug[] = [
 		"a circle of waits is allowed": within(beginWait, hidden<() => Op<void>>("refuseCircle"), skippedOp),
 		"locks do not make a circle": within(hidden("needsOfWaiting"), obstacles, always([])),
 		"all runs may wait under a full safety cap": everywhere(hidden<() => void>("refuseLastOfAll"), skipped),
+	}),
+
+	...bugsOf("a job that a person holds does not start before it is released", {
+		"run-now starts a held job": everywhere(
+			method({ held }, "ask"),
+			(right) => (job, clock) => ((job.rank ?? 0) >= RUN_NOW ? null : right(job, clock)),
+		),
+		"a ready job starts although it is held": within(hold, hidden<() => void>("decideAgain", { beside: release }), skipped),
+		"a released job is not woken": within(release, hidden<() => void>("decideAgain", { beside: release }), skipped),
 	}),
 
 	...bugsOf("`why` names every reason", {

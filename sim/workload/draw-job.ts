@@ -40,6 +40,8 @@ export function drawJob(d: Drawing): JobPlan {
 	if (themes.has("uses") && random.chance(0.4)) input.uses = { build: random.between(1, 2), ...(random.chance(0.3) ? { gpu: 1 } : {}) };
 	if (themes.has("labels") && random.chance(0.3)) input.host_labels = random.some(LABELS, 0.5);
 	if (themes.has("approval") && random.chance(0.3)) input.requires_approval = true;
+	// By the number of jobs: what is drawn after it stays the same.
+	if (input.requires_approval && d.slots.length % 3 === 0) input.hold = true;
 	if (themes.has("retries") && random.chance(0.3))
 		input.retry = random.chance(0.5) ? random.between(0, 3) : { max: random.between(1, 3), base_ms: 2000, jitter: 0 };
 	drawTimes(d, plan);

@@ -94,8 +94,17 @@ export function drawCancelAll(random: Random, id: number, most: number): Op {
 	return { id, kind: "cancel_all", of: random.chance(0.8) ? "waiting" : "any", picks };
 }
 
-export function drawAct({ random, themes }: Drawing, id: number): Op {
-	const what: Act | "cancel" | "cancel_all" | "extend" | "merged" = random.weighted({
+/** Where people approve, they also hold and release. By the number of the operation: what is drawn after it stays the same. */
+export function drawAct(d: Drawing, id: number): Op {
+	const op = drawOther(d, id);
+	if (!d.themes.has("approval") || id % 4 !== 0 || op.kind !== "act" || op.whom.of === "ended") return op;
+	const what = id % 8 === 0 ? "hold" : "release";
+	const of = op.whom.of === "missing" || op.whom.of === "any" ? op.whom.of : what === "hold" ? "waiting" : "held";
+	return { id, kind: "act", what, whom: { of, pick: op.whom.pick } };
+}
+
+function drawOther({ random, themes }: Drawing, id: number): Op {
+	const what: Exclude<Act, "hold" | "release"> | "cancel" | "cancel_all" | "extend" | "merged" = random.weighted({
 		cancel: 5,
 		cancel_all: 1.5,
 		extend: 3,

@@ -146,6 +146,8 @@ function conditionsOf(view: JobView, { config }: Showing) {
 		conditions: view.conditions ?? [],
 		locks: view.locks ?? [],
 		parallelizable: !isSerial(view),
+		/** The person who holds it, since when and why; null if no person does. */
+		hold: view.hold ? { by: view.hold.by, since: rfc3339(view.hold.since), reason: view.hold.reason ?? null } : null,
 		requires_approval: view.approval !== undefined,
 		approval: view.approval ?? null,
 		unique: spec.unique ? { window_ms: null, ...spec.unique } : null,

@@ -1,6 +1,5 @@
 // Contract of the engine, called by the library, the daemon, the CLI and the simulator. Each method's changes are durable before its promise resolves.
 
-import type { Granted } from "../core/agents/permissions/allowing.ts";
 import type { Config, PresetName } from "../core/config.ts";
 import type { EventRow } from "../core/event.ts";
 import type { Forecast } from "../core/forecast/forecast.ts";
@@ -19,10 +18,12 @@ import type { Log } from "./log.ts";
 import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
 import type { QueueReport, Spent } from "./queue.ts";
+import type { Steering } from "./steering.ts";
 import type { WebhookStates } from "./webhook.ts";
 
 export type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./adding.ts";
+export type { CancelReport, HoldReport, RewindAllReport, RewindReport } from "./steering.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
 export type ConfigInput = Record<string, unknown>;
@@ -120,7 +121,7 @@ export type StatusReport = {
 	queued_ready: number;
 	/** Ready jobs that a hold, a budget or the lack of a host keeps from being dispatched. */
 	queued_held: number;
-	/** The reasons of the held jobs, at most a hundred, that of the most jobs first. */
+	/** The reasons of the held jobs, and of the jobs that people hold one by one, at most a hundred, that of the most jobs first. */
 	held: { kind: ReasonCode; subject: string; detail: string; jobs: number }[];
 	running: number;
 	/** Runs among these that wait for jobs and lend their slots. */
@@ -171,18 +172,6 @@ export type TriggerView = {
 /** `open`: nothing was added, because a job of this trigger is still open (or its item or unique key is taken). `past`: the slot was already done. */
 export type FireResult = { outcome: "added"; job: number } | { outcome: "open"; job: number } | { outcome: "past" };
 
-/** `cancelled`: waited, and have ended. `requested`: run, and were asked to stop. `ended`: ended in another way meanwhile. `refused`: had ended before. */
-export type CancelReport = {
-	cancelled: number[];
-	requested: number[];
-	ended: number[];
-	refused: { job: number; code: string; message: string }[];
-};
-
-/** `left_blocked`: after `rerun`, jobs that stay blocked although their predecessor runs again; `retry` would have reset them, too. */
-export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[]; left_blocked: number[] };
-export type RewindAllReport = Omit<RewindReport, "last_successful" | "left_blocked"> & { skipped: { job: number; reason: string }[] };
-
 /** `unmerged`: how many jobs are kept because their merge is open; absent if none. */
 export type GcReport = { deleted: number; kept: number; unmerged?: number };
 
@@ -195,7 +184,7 @@ export type ArtifactView = { artifact: string; repo: string | null; present: boo
 export type { HostView } from "./fleet.ts";
 export type { AccountView, BudgetView, LedgerView } from "./money.ts";
 
-export interface Scheduler extends Fleet {
+export interface Scheduler extends Fleet, Steering {
 	add(job: JobInput, options?: Act & { force?: boolean; items?: OfItems; within?: RunBounds }): Promise<AddResult>;
 	/**
 	 * With `check` everything is checked and nothing is added: `jobs` is empty. If jobs already have names of the manifest, the table in core/reapply.ts applies.
@@ -257,23 +246,6 @@ export interface Scheduler extends Fleet {
 	/** The live runs that are assigned to a host, with what it needs to continue them. */
 	assigned(host?: string): Promise<Claimed[]>;
 
-	cancel(id: number, options?: Act & { subtree?: boolean }): Promise<Pick<CancelReport, "cancelled" | "requested">>;
-	/** Cancels several jobs: none of them starts once the first transaction is committed, however many there are. */
-	cancelAll(ids: readonly number[], options?: Act & { subtree?: boolean }): Promise<CancelReport>;
-	/** Rewinds this job and everything downstream of it. */
-	retry(id: number, options?: Act): Promise<RewindReport>;
-	/** Rewinds several jobs in one transaction. A job that cannot be rewound is skipped; the others are still rewound. */
-	retryAll(ids: readonly number[], options?: Act): Promise<RewindAllReport>;
-	/** Rewinds this job without its dependents, but with its children that its end had blocked. */
-	rerun(id: number, options?: Act): Promise<RewindReport>;
-	promote(id: number, options?: Act): Promise<void>;
-	demote(id: number, options?: Act): Promise<void>;
-	priority(id: number, priority: number, options?: Act): Promise<void>;
-	runNow(id: number, options?: Act & { force?: boolean }): Promise<void>;
-	approve(id: number, options?: Act): Promise<void>;
-	reject(id: number, options?: Act): Promise<void>;
-	/** `grant`: additional permissions of its runs, until the job is begun anew. */
-	answer(id: number, text: string, options?: Act & { grant?: Granted }): Promise<void>;
 	pause(scope?: PauseScope, options?: Act & { until?: number }): Promise<void>;
 	resume(scope?: PauseScope, options?: Act): Promise<void>;
 	/** Closes the open breaker of an agent or repo without a probe, because a person repaired the environment. False: none was open. */

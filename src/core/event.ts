@@ -43,6 +43,8 @@ type OtherMap = {
 	result: { attempt: number; bytes: number };
 	results_handed: { attempt: number; of_jobs?: number[]; missing_of_jobs?: number[] };
 	prioritised: { priority: number };
+	held: { reason?: string };
+	released: Empty;
 	approval_asked: Empty;
 	approved: Empty;
 	answered: { question: string; answer: string; granted?: Granted };

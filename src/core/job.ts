@@ -163,6 +163,9 @@ export type RetryPolicy = {
 
 export type Condition = { kind: "clean_worktree" } | { kind: "branch_exists"; branch: string } | { kind: "command"; argv: string[] };
 
+/** Who holds a waiting job, since when, and why. */
+export type JobHold = { by: string; since: number; reason?: string };
+
 /** What started a run: the scheduler, or a person's `sluice run`. */
 export type StartedBy = "daemon" | "run";
 
@@ -257,6 +260,8 @@ export type Job = {
 	merge_report?: MergeReport | undefined;
 	/** It is counted among the unreviewed jobs of its repo. Absent in jobs that earlier versions ended. */
 	unreviewed?: true | undefined;
+	/** A person keeps it from starting. */
+	hold?: JobHold | undefined;
 	approval?: "needed" | "given" | undefined;
 	question?: string | undefined;
 	/** A person's answer to the last question, and the question; passed to the next run. */

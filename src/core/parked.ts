@@ -3,6 +3,7 @@
 //   parked_on            parked by gate                   woken by
 //   ""                   ready: the job gates pass        claim
 //   "time"               time                             its due_at
+//   "held"               held                             release
 //   "after"              after                            the end of the predecessor it names
 //   "fact"               artifacts item head conditions   a fact that it is linked to
 //   "human"              approval                         approve, answer
@@ -17,7 +18,7 @@ import type { Lock, LockMode } from "./job.ts";
 
 type OnLock = `lock:${LockMode}:${string}`;
 type OnBatch = `batch:${string}`;
-export type Parked = "" | "time" | "after" | "fact" | "human" | OnLock | OnBatch | "late" | "run" | "end" | "new";
+export type Parked = "" | "time" | "held" | "after" | "fact" | "human" | OnLock | OnBatch | "late" | "run" | "end" | "new";
 
 /** Parked on nothing. */
 export const READY = "";

@@ -3,7 +3,18 @@
 import type { Waiting } from "./job.ts";
 
 /** Gates that decide about single jobs. */
-export const JOB_GATE_NAMES = ["time", "deadline", "after", "artifacts", "item", "head", "conditions", "approval", "locks"] as const;
+export const JOB_GATE_NAMES = [
+	"time",
+	"deadline",
+	"held",
+	"after",
+	"artifacts",
+	"item",
+	"head",
+	"conditions",
+	"approval",
+	"locks",
+] as const;
 export type JobGateName = (typeof JOB_GATE_NAMES)[number];
 /** Gates that decide about all jobs of a bucket. */
 export const BUCKET_GATE_NAMES = ["holds", "review", "budget", "host", "capacity"] as const;
@@ -17,6 +28,7 @@ export const REASON_CODES = {
 	delayed: "queued",
 	backoff: "queued",
 	deadline: "queued",
+	held: "queued",
 	dependencies: "waiting_on_deps",
 	probing: "waiting_on_deps",
 	item_blocked: "waiting_on_deps",

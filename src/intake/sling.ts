@@ -5,8 +5,8 @@
 //   skipped closed · already worked on · coordination (hq-…) · unreadable, if it is one of several
 
 import type { Deferred, OfItems } from "../contracts/adding.ts";
-import { everyJob } from "../contracts/every-job.ts";
 import type { PlannedJob, SlingSkip, Slung } from "../contracts/intake.ts";
+import { everyJob } from "../contracts/queue.ts";
 import type { Scheduler } from "../contracts/scheduler.ts";
 import type { Item } from "../contracts/source.ts";
 import { messageOf, SluiceError } from "../core/errors.ts";

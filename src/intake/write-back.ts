@@ -11,8 +11,8 @@
 //   ended                      succeeded, failed, canceled              the run, and how it ended
 //   ended, other jobs open     running or queued, as those jobs are     the same
 
-import { everyJob } from "../contracts/every-job.ts";
 import type { Log } from "../contracts/log.ts";
+import { everyJob } from "../contracts/queue.ts";
 import type { EventRow, JobView, Scheduler } from "../contracts/scheduler.ts";
 import type { AgentStatus, Change, Source } from "../contracts/source.ts";
 import { messageOf } from "../core/errors.ts";

@@ -28,6 +28,11 @@ const failures = ({ failed = 0, blocked_by_dependency = 0 }: { failed?: number; 
 	return failed + blocked_by_dependency === 0 ? "" : `; ${failed} failed, ${blocked_by_dependency} blocked in the last 24 hours`;
 };
 
+const refusals = (refused: readonly { message?: string }[] | undefined) =>
+	(refused ?? []).slice(0, 20).map(({ message }) => `refused: ${message}`);
+const each = (done: string, ids: readonly number[] | undefined, refused: readonly { message?: string }[] | undefined) =>
+	[`${count(ids, "job")} ${done}`, ...refusals(refused)].join("\n");
+
 const WORDS: { [M in ToolMethod]: (answer: Spared<Result<M>>) => string } = {
 	"job.add": (answer) => {
 		switch (answer.outcome) {
@@ -51,10 +56,9 @@ const WORDS: { [M in ToolMethod]: (answer: Spared<Result<M>>) => string } = {
 		return [`${called(job ?? {})} is ${job?.status}${place}: ${count(reasons, "reason")}`, ...all].join("\n");
 	},
 	"job.cancel": ({ cancelled, requested, refused }) =>
-		[
-			`${count(cancelled, "job")} cancelled, ${count(requested, "running job")} asked to stop`,
-			...(refused ?? []).slice(0, 20).map(({ message }) => `refused: ${message}`),
-		].join("\n"),
+		[`${count(cancelled, "job")} cancelled, ${count(requested, "running job")} asked to stop`, ...refusals(refused)].join("\n"),
+	"job.hold": ({ done, refused }) => each("held", done, refused),
+	"job.release": ({ done, refused }) => each("released", done, refused),
 	"job.retry": ({ reset }) => `${count(reset, "job")} reset`,
 	"job.logs": ({ run, stream, offset, next_offset, text, ended }) =>
 		`${stream === "both" ? "stdout and stderr" : stream} of run ${run ?? "(none yet)"}, bytes ${offset} to ${next_offset}${ended ? ", all there is" : ", it goes on"}\n${text}`,

@@ -61,6 +61,11 @@ const SCENARIOS: Record<ReasonCode, Scenario> = {
 		const job = await t.add({ repo: "app", conditions: ["clean_worktree"] });
 		return { job, reason: { gate: "conditions", subject: "clean_worktree" } };
 	},
+	held: async (t) => {
+		const job = await t.add();
+		await t.sluice.hold([job], { by: "ann", reason: "after the demo" });
+		return { job, reason: { gate: "held", detail: "held by ann: after the demo", holder: ["ann"], since: t.clock.now() } };
+	},
 	approval: async (t) => ({ job: await t.add({ requires_approval: true }), reason: { gate: "approval", detail: "waiting for approval" } }),
 	needs_human: async (t) => {
 		const job = await t.add();

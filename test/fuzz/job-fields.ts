@@ -49,6 +49,7 @@ export const FIELDS: Record<JobKey, { good: unknown; with?: JobInput; said?: str
 	locks: { good: ["db:shared", { key: "k", mode: "exclusive" }] },
 	serial: { good: "deploy" },
 	parallelizable: { good: false },
+	hold: { good: true },
 	requires_approval: { good: true },
 	unique: { good: { key: "k", window_ms: 1000, policy: "skip" } },
 	owner: { good: "ann" },

@@ -152,6 +152,18 @@ const CALLS: Record<string, Call> = {
 		"force",
 		...ACT,
 	),
+	hold: call(
+		(s, ids, options) => s.hold(ids, options),
+		({ waiting }) => [[waiting], act],
+		"ids",
+		...ACT,
+	),
+	release: call(
+		(s, ids, options) => s.release(ids, options),
+		({ waiting }) => [[waiting], act],
+		"ids",
+		...ACT,
+	),
 	approve: call(
 		(s, id, options) => s.approve(id, options),
 		({ waiting }) => [waiting, act],
@@ -565,6 +577,7 @@ async function tryCall({ t, watch }: Scene, { call, said }: Call, args: readonly
 const REFUSED: Record<string, string> = {
 	cancel: "not_found",
 	complete: "fenced",
+	release: "illegal_transition",
 	approve: "illegal_transition",
 	reject: "illegal_transition",
 	answer: "illegal_transition",

@@ -18,8 +18,8 @@ const applied = async (t: Stand, job: JobInput): Promise<JobView> => {
 	return { ...view, spec: { ...spec, applied: "" } };
 };
 
-/** The job's name finds it; its item and its parent cannot be changed. */
-const CHANGEABLE = INPUT_KEYS.filter((key) => !["name", "item", "parent"].includes(key));
+/** The job's name finds it; its item and its parent cannot be changed. A hold is a person's: an update neither sets nor ends it. */
+const CHANGEABLE = INPUT_KEYS.filter((key) => !["name", "item", "parent", "hold"].includes(key));
 
 test.each(CHANGEABLE)("%s", async (key) => {
 	const { good, with: base = { command: ["make"] } } = FIELDS[key];

@@ -30,6 +30,8 @@ export function deadline(job: ModelJob, now: number): Refusal[] {
 	return [{ gate: "deadline", codes: ["deadline"], verdict: { status: "expired" } }];
 }
 
+export const held = (job: ModelJob): Refusal[] => (job.hold ? [{ gate: "held", codes: ["held"] }] : []);
+
 export function after(state: State, job: ModelJob): Refusal[] {
 	const list: Refusal[] = [];
 	for (const edge of job.after) {
@@ -179,8 +181,9 @@ export function approval(job: ModelJob): Refusal[] {
 	return list;
 }
 
-/** Gates `after` to `approval`: those that events, not time, change. */
+/** Gates `held` to `approval`: those that events, not time, change. */
 export const rest = (state: State, job: ModelJob): Refusal[] => [
+	...held(job),
 	...after(state, job),
 	...artifacts(state, job),
 	...item(state, job),

@@ -6,13 +6,14 @@ import type { ReasonCode } from "../../core/reason.ts";
 import type { Context } from "../context.ts";
 import { maybeTime, type Timed } from "../documents.ts";
 
-/** What ends a cause, and for which subject: `lane:code`, `account:work`, `repo:app/cost_micro`. */
-export type Remedy = { act: "resume" | "raise" | "open" | "close_breaker" | "grant" | "hosts"; subject: string };
+/** What ends a cause, and for which subject: `lane:code`, `account:work`, `repo:app/cost_micro`. `release`: `job.release` with the cause's `ids`. */
+export type Remedy = { act: "resume" | "release" | "raise" | "open" | "close_breaker" | "grant" | "hosts"; subject: string };
 type Cause = QueueReport["causes"][number];
 export type CauseDocument = Timed<Cause, "clears_at"> & { remedy: Remedy | null };
 
 const ACTS: Partial<Record<ReasonCode, Remedy["act"]>> = {
 	paused: "resume",
+	held: "release",
 	rate_limited: "open",
 	outage: "open",
 	account_closed: "open",

@@ -1,6 +1,6 @@
 // Methods of batches: their progress, and actions on all of their jobs.
 
-import { everyJob } from "../../contracts/every-job.ts";
+import { everyJob } from "../../contracts/queue.ts";
 import type { BatchView, JobView } from "../../contracts/scheduler.ts";
 import { given } from "../../core/given.ts";
 import { isTerminal } from "../../core/job.ts";

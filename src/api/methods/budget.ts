@@ -1,6 +1,6 @@
 // Methods of budgets: limits, usage, and the cost of jobs.
 
-import { everyJob } from "../../contracts/every-job.ts";
+import { everyJob } from "../../contracts/queue.ts";
 import type { BudgetView, JobView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";

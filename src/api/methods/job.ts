@@ -24,6 +24,11 @@ const acted = async (ref: Ref, { context }: At, act: (id: number) => Promise<unk
 	return doc({ job: shown(context, await context.scheduler.show(id)) });
 };
 
+/** The numbers of these jobs, each once. */
+const resolveAll = async (refs: readonly Ref[], { context }: Pick<At, "context">): Promise<number[]> => [
+	...new Set(await Promise.all(refs.map((ref) => resolve(context, ref)))),
+];
+
 /** The base branch of a job with predecessors or needs may not exist yet: they may create it. */
 async function mustHaveBase({ repo, base_branch, after, needs }: JobInput, { context }: At): Promise<void> {
 	if (typeof repo !== "string" || typeof base_branch !== "string" || (after?.length ?? 0) > 0 || (needs?.length ?? 0) > 0) return;
@@ -118,7 +123,7 @@ export const jobMethods: Handlers<"job"> = {
 	"job.cancel": async ({ id, ids, subtree, reason }, { context, by }) => {
 		const refs = [...(id === undefined ? [] : [id]), ...(ids ?? [])];
 		if (refs.length === 0) throw new SluiceError("invalid", "id: is missing", { field: "id", hint: "name the job, or several as ids" });
-		const jobs = [...new Set(await Promise.all(refs.map((ref) => resolve(context, ref))))];
+		const jobs = await resolveAll(refs, { context });
 		// For a single job a refusal is the caller's error; for one of several it is part of the answer.
 		return doc(await context.scheduler.cancelAll(jobs, { by, subtree: subtree === true, ...given({ reason }) }));
 	},
@@ -132,6 +137,9 @@ export const jobMethods: Handlers<"job"> = {
 		const { reasons } = await at.context.scheduler.why(job.id);
 		return { schema_version, job, reasons: reasons.filter(({ code }) => code !== "turn").map(reasonDocument) };
 	},
+	"job.hold": async ({ ids, reason }, at) =>
+		doc(await at.context.scheduler.hold(await resolveAll(ids, at), { by: at.by, ...given({ reason }) })),
+	"job.release": async ({ ids }, at) => doc(await at.context.scheduler.release(await resolveAll(ids, at), { by: at.by })),
 	"job.approve": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.approve(job, { by: at.by })),
 	"job.reject": ({ id, reason }, at) =>
 		acted(id, at, (job) => at.context.scheduler.reject(job, { by: at.by, ...(reason === undefined ? {} : { reason }) })),

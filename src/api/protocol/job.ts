@@ -1,7 +1,7 @@
 // The methods that act on jobs.
 
 import type { Slung } from "../../contracts/intake.ts";
-import type { ApplyResult, CancelReport, Manifest, RewindReport, RunEnd, Why } from "../../contracts/scheduler.ts";
+import type { ApplyResult, CancelReport, HoldReport, Manifest, RewindReport, RunEnd, Why } from "../../contracts/scheduler.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
@@ -127,7 +127,7 @@ export const JOB_METHODS = {
 		about: "Ready jobs in the order of their starts, the held ones last; what keeps each from starting; how many jobs have each status.",
 		params: { limit: maybe(whole("at most so many (200)", 1, 10_000)) },
 		result:
-			"{ready, jobs: [{id, cause}], causes: [{kind, subject, detail, jobs, clears_at, remedy}], locked: [{id, detail}], counts, seq}; `cause` is an index in `causes`, `locked` are jobs that wait for a lock, and which job has it",
+			"{ready, jobs: [{id, cause}], causes: [{kind, subject, detail, jobs, clears_at, remedy, ids?}], locked: [{id, detail}], counts, seq}; `cause` is an index in `causes`, `locked` are jobs that wait for a lock, and which job has it",
 	}),
 	"job.search": viewerMethod<Doc<{ jobs: JobDocument[]; seq: number; looked: number; complete: boolean }>>()({
 		about:
@@ -241,6 +241,17 @@ export const JOB_METHODS = {
 		about: "Moves a waiting job before all others and ends its delay and its back-off. `reasons` are what still keeps it from starting.",
 		params: { id: id(), force: maybe(flag("also past max_concurrent and lane caps")) },
 		result: "{job, reasons}",
+	}),
+	"job.hold": operatorMethod<Doc<HoldReport>>()({
+		about:
+			"Keeps waiting jobs from starting until they are released, whatever else happens. Of several, each is tried; the only one that is refused is an error.",
+		params: { ids: ids("the jobs"), reason },
+		result: "{done, refused: [{job, code, message}]}",
+	}),
+	"job.release": operatorMethod<Doc<HoldReport>>()({
+		about: "Ends the hold of jobs: they start when their turn comes. Of several, each is tried; the only one that is refused is an error.",
+		params: { ids: ids("the jobs") },
+		result: "{done, refused: [{job, code, message}]}",
 	}),
 	"job.approve": act("Agrees to a job that asks for approval."),
 	"job.reject": operatorMethod<OneJob>()({

@@ -102,7 +102,12 @@ function awaitedWords({ waits_for = [] }: ShownJob): string {
 const SOON_MS = 1000;
 
 const startWords = (job: ShownJob, when: string): string =>
-	job.approval === "needed" ? `needs approval, starts ${when} at the earliest` : `starts ${when}`;
+	job.hold || job.approval === "needed"
+		? `${job.hold ? heldBy(job.hold) : "needs approval"}, starts ${when} at the earliest`
+		: `starts ${when}`;
+
+/** `held by ann`; the reason is in `wait_reason` when the hold is what the job waits for. */
+const heldBy = ({ by }: NonNullable<ShownJob["hold"]>): string => `held by ${printable(by)}`;
 
 const UNMERGED: Record<string, string | undefined> = {
 	conflict: "not merged: conflict",

@@ -206,7 +206,11 @@ const HELD_LINES = 5;
 /** What keeps ready jobs from starting. A pause of everything has its own line. An older daemon does not send it. */
 function heldLines({ held = [] }: Partial<StatusDocument>): string[] {
 	const listed = held.filter(({ subject }) => subject !== "all");
-	const lines = listed.slice(0, HELD_LINES).map(({ detail, jobs }) => `Held: ${counted(jobs, "job")}, ${printable(detail)}`);
+	const lines = listed
+		.slice(0, HELD_LINES)
+		.map(
+			({ kind, detail, jobs }) => `Held: ${counted(jobs, "job")}, ${printable(kind === "held" ? detail.replace(/^held /, "") : detail)}`,
+		);
 	const rest = listed.slice(HELD_LINES).reduce((sum, { jobs }) => sum + jobs, 0);
 	return rest === 0 ? lines : [...lines, `Held: ${counted(rest, "job")} for other reasons; sluice why ID tells`];
 }

@@ -22,8 +22,8 @@ const pausing = (...scopes: string[]) =>
 	new Map(scopes.map((scope) => [`paused/${scope}`, { kind: "paused" as const, scope, by: "ann", since: 7, reason: "" }]));
 
 test("the order is the rule", () => {
-	expect([...JOB_GATES, ...BUCKET_GATES].map((gate) => gate.name)).toEqual(GATES.slice(0, 14));
-	expect(GATES[14]).toBe("spawn");
+	expect([...JOB_GATES, ...BUCKET_GATES].map((gate) => gate.name)).toEqual(GATES.slice(0, 15));
+	expect(GATES[15]).toBe("spawn");
 });
 
 test("each gate that needs facts says which jobs concern it; a plain job concerns none", () => {

@@ -14,6 +14,7 @@ import { conditions } from "./conditions.ts";
 import { deadline } from "./deadline.ts";
 import type { BucketGate, FactGate, JobGate } from "./gate.ts";
 import { head } from "./head.ts";
+import { held } from "./held.ts";
 import { item } from "./item.ts";
 import { locks } from "./locks.ts";
 import { time } from "./time.ts";
@@ -21,6 +22,7 @@ import { time } from "./time.ts";
 const BY_NAME: Record<JobGateName, JobGate> & Record<BucketGateName, BucketGate> = {
 	time,
 	deadline,
+	held,
 	after,
 	artifacts,
 	item,

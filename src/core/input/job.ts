@@ -163,6 +163,8 @@ function jobOf(given: CheckedJob, kind: Job["kind"], config: Config, { now, forc
 	addNeeds(job, given, config, at);
 	addLocks(job, given);
 	if (given.requires_approval) job.approval = "needed";
+	// The transaction that stores the job puts its caller here.
+	if (given.hold) job.hold = { by: "", since: now };
 	return job;
 }
 

@@ -45,7 +45,7 @@ const excess = (input: JobInput, within: RunBounds) => {
 /** Fields that decide when a job runs and what its prompt says, not what it may do. A new field is listed here, or gets a rule. */
 const FREE = [
 	...["name", "title", "agent", "prompt", "after", "needs", "on_missing", "locks", "serial", "parallelizable", "lane", "batch"],
-	...["runnable_at", "deadline", "retry", "timeout", "stall_timeout", "requires_approval", "pinned_head"],
+	...["runnable_at", "deadline", "retry", "timeout", "stall_timeout", "hold", "requires_approval", "pinned_head"],
 	// Their rule is in scheduler/operations/add.ts.
 	...["unique", "parent"],
 	...["parent_gate", "item", "source", "phase", "recipe", "vars", "args", "mode", "raw", "owned", "no_merge", "input_patch", "uses"],

@@ -27,6 +27,8 @@ const KINDS: Record<EventKind, true> = {
 	result: true,
 	results_handed: true,
 	prioritised: true,
+	held: true,
+	released: true,
 	approval_asked: true,
 	approved: true,
 	answered: true,

@@ -1,7 +1,7 @@
 // The facts that waiting jobs depend on, read every few seconds. Commands behind other facts need not be run again.
 
-import { everyJob } from "../../contracts/every-job.ts";
 import type { Clock } from "../../contracts/host.ts";
+import { everyJob } from "../../contracts/queue.ts";
 import type { Scheduler } from "../../contracts/scheduler.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
 import { isWaiting, type Job } from "../../core/job.ts";

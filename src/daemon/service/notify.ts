@@ -2,9 +2,9 @@
 // consequence.
 
 import { spawn } from "node:child_process";
-import { everyJob } from "../../contracts/every-job.ts";
 import type { Host } from "../../contracts/host.ts";
 import type { Log } from "../../contracts/log.ts";
+import { everyJob } from "../../contracts/queue.ts";
 import type { EventRow, JobView, Scheduler } from "../../contracts/scheduler.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { EventOf } from "../../core/event.ts";

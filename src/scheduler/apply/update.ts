@@ -18,7 +18,7 @@ import { notNamed } from "./known.ts";
 import type { ManifestUpdate, NumberedNode } from "./plain.ts";
 
 /** Fields of the input that `change` treats apart, or that `refuseIdentity` protects. */
-const APART = ["name", "item", "owner", "runnable_at"] as const satisfies readonly (JobKey & keyof Job)[];
+const APART = ["name", "item", "owner", "runnable_at", "hold"] as const satisfies readonly (JobKey & keyof Job)[];
 /** The fields that come from a job's input; fields that its runs have changed are kept. The job has a part of the input's fields: the rest change nothing. */
 const TAKEN: readonly string[] = [...INPUT_KEYS.filter((key) => !isOneOf(key, APART)), "kind", "will_merge"];
 

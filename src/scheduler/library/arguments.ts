@@ -181,6 +181,8 @@ export const ARGUMENTS = {
 	demote: [id, act()],
 	priority: [id, at("priority", whole(-1_000_000, 1_000_000)), act()],
 	runNow: [id, act({ force: check.flag })],
+	hold: [ids, act()],
+	release: [ids, act()],
 	approve: [id, act()],
 	reject: [id, act()],
 	answer: [id, at("text", text), act({ grant: granted })],

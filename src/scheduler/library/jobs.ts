@@ -1,6 +1,6 @@
-// The library's methods with which people steer jobs: cancel, take back, reorder, approve, answer, merge, forget.
+// The library's methods with which people steer jobs: cancel, take back, reorder, hold, approve, answer, merge, forget.
 
-import type { Act, CancelReport, Scheduler } from "../../contracts/scheduler.ts";
+import type { Act, CancelReport, HoldReport, Scheduler } from "../../contracts/scheduler.ts";
 import { CANCEL_PIECE, notCancelled, readAtOnce } from "../operations/cancel.ts";
 import { cancelMany, waitingJobs } from "../operations/cancel-many.ts";
 import { forgetBefore } from "../operations/upkeep.ts";
@@ -56,6 +56,8 @@ export function jobMethods({ core, clock }: LibraryParts, tick: () => Promise<un
 		demote: async (job, act) => core.call("demote", { job }, act),
 		priority: async (job, priority, act) => core.call("prioritise", { job, priority }, act),
 		runNow: async (job, act) => core.call("runNow", { job, how: act?.force ? "force" : "in_line" }, act),
+		hold: async (ids, act) => inPieces(ids, (jobs) => core.call("hold", { jobs, reason: act?.reason }, act)),
+		release: async (ids, act) => inPieces(ids, (jobs) => core.call("release", { jobs }, act)),
 		approve: async (job, act) => core.call("approve", { job }, act),
 		reject: async (job, act) => core.call("reject", { job, reason: act?.reason ?? "rejected" }, act),
 		answer: async (job, text, act) => core.call("answer", { job, text, grant: act?.grant }, act),
@@ -65,4 +67,17 @@ export function jobMethods({ core, clock }: LibraryParts, tick: () => Promise<un
 		closeBatch: async (name, act) => core.call("closeBatch", { name }, act),
 		gc: async ({ days = 7 } = {}) => forgetBefore(core, clock.now() - days * 86_400_000),
 	} satisfies Partial<Scheduler>;
+}
+
+/** Jobs that one transaction holds or releases: other calls wait no longer than for these. */
+const HELD_AT_ONCE = 500;
+
+async function inPieces(ids: readonly number[], act: (jobs: number[]) => Promise<HoldReport>): Promise<HoldReport> {
+	const report: HoldReport = { done: [], refused: [] };
+	for (let from = 0; from < ids.length; from += HELD_AT_ONCE) {
+		const { done, refused } = await act(ids.slice(from, from + HELD_AT_ONCE));
+		report.done.push(...done);
+		report.refused.push(...refused);
+	}
+	return report;
 }

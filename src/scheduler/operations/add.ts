@@ -278,6 +278,7 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], c
 		}
 		if (open > 0) job.deps_left = open;
 	}
+	if (job.hold) job.hold = { by: tx.by, since: tx.now };
 	yield* linkFacts(tx, job);
 	yield* takeName(tx, job);
 	if (job.path) {

@@ -1,11 +1,12 @@
 // What people do to jobs and lanes: reorder, approve, answer, pause, resume. Each appends an event that names the person. Cancelling is in cancel.ts.
 
-import type { PauseScope } from "../../contracts/scheduler.ts";
+import type { HoldReport, PauseScope } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import type { Granted } from "../../core/agents/permissions/allowing.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { EventMap } from "../../core/event.ts";
 import { outagesOf } from "../../core/gates/buckets/holds.ts";
+import { given } from "../../core/given.ts";
 import { isWaiting, type Job } from "../../core/job.ts";
 import { holdKey } from "../../core/limits-view.ts";
 import { RUN_NOW } from "../../core/order.ts";
@@ -62,6 +63,58 @@ const setRank = (job: Job, rank: number) => {
 	job.rank = rank;
 	job.forced = undefined;
 };
+
+/** A running job is past every gate: a hold could not stop it. */
+function refuseToHold(job: Job): SluiceError | undefined {
+	if (isWaiting(job.status) && queuePolicy(job.kind).isListed) return undefined;
+	const hint = job.status === "running" ? `sluice cancel ${job.id} ends it` : undefined;
+	return new SluiceError("illegal_transition", `job ${job.id} is ${job.status}: only a waiting job can be held`, {
+		field: "ids",
+		...given({ hint }),
+	});
+}
+
+export const hold = (tx: Tx, ids: readonly number[], reason: string | undefined): Op<HoldReport> =>
+	eachOf(tx, ids, (job) => {
+		const error = refuseToHold(job);
+		if (error) throw error;
+		if (job.hold && reason === undefined) return;
+		job.hold = { by: tx.by, since: tx.now, ...given({ reason }) };
+		tx.event("held", job.id, given({ reason }));
+		decideAgain(tx, job);
+	});
+
+export const release = (tx: Tx, ids: readonly number[]): Op<HoldReport> =>
+	eachOf(tx, ids, (job) => {
+		if (!job.hold || !isWaiting(job.status))
+			throw new SluiceError("illegal_transition", `job ${job.id} is not held: nothing to release`, { field: "ids" });
+		job.hold = undefined;
+		tx.event("released", job.id, {});
+		decideAgain(tx, job);
+	});
+
+function decideAgain(tx: Tx, job: Job): void {
+	tx.touch(job);
+	tx.work.reevaluate(job);
+}
+
+/** Acts on several jobs. A job that cannot be changed is reported, and the rest are still changed; the only job fails the call, and so does a number that does not exist. */
+function* eachOf(tx: Tx, ids: readonly number[], act: (job: Job) => void): Op<HoldReport> {
+	const jobs: Job[] = [];
+	yield* tx.load(ids);
+	for (const id of ids) jobs.push(yield* mustFind(tx, id));
+	const report: HoldReport = { done: [], refused: [] };
+	for (const job of jobs) {
+		try {
+			act(job);
+			report.done.push(job.id);
+		} catch (error) {
+			if (!(error instanceof SluiceError) || jobs.length === 1) throw error;
+			report.refused.push({ job: job.id, code: error.code, message: error.message });
+		}
+	}
+	return report;
+}
 
 export function* approve(tx: Tx, id: number): Op<void> {
 	const job = yield* mustFind(tx, id);

@@ -115,6 +115,9 @@ test("single calls: the store's id, a host's repos, an account, a breaker, a cyc
 	await sluice.tick({ cycle: "now" });
 	expect(await t.start()).toEqual([job]);
 	expect(await sluice.closeBatch("b")).toMatchObject({ open: 1, owned: false });
+	const held = await t.add({ hold: true });
+	expect(await sluice.hold([held], { reason: "x" })).toEqual({ done: [held], refused: [] });
+	expect(await sluice.release([held])).toEqual({ done: [held], refused: [] });
 	const missing = Array.from({ length: 20 }, (_, index) => 100 + index);
 	await expect(sluice.cancelAll(missing)).rejects.toMatchObject({ code: "not_found" });
 });

@@ -155,6 +155,8 @@ export const OPERATIONS = {
 	demote: row((tx, { job }: OfJob) => control.demote(tx, job), ofJob),
 	prioritise: row((tx, { job, priority }: OfJob & { priority: number }) => control.prioritise(tx, job, priority), ofJob),
 	runNow: row((tx, { job, how }: OfJob & { how: "in_line" | "force" }) => control.runNow(tx, job, how), ofJob),
+	hold: row((tx, { jobs, reason }: { jobs: number[]; reason?: string | undefined }) => control.hold(tx, jobs, reason), ofJobs),
+	release: row((tx, { jobs }: { jobs: number[] }) => control.release(tx, jobs), ofJobs),
 	approve: row((tx, { job }: OfJob) => control.approve(tx, job), ofJob),
 	reject: row((tx, { job, reason }: OfJob & { reason: string }) => control.reject(tx, job, reason), ofJob),
 	answer: row(

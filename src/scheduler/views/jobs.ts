@@ -25,6 +25,7 @@ import { mustFind } from "../transaction/find-job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { type Edges, edgesOf, factsOf } from "../waiting/gate-facts.ts";
 import { MANY } from "../waiting/ready-queue.ts";
+import { heldByPeople } from "./held-by-people.ts";
 
 /** `known`: the edges to its predecessors, if they were already read. */
 export function* viewJob(tx: Tx, job: Job, known?: Edges): Op<JobView> {
@@ -174,7 +175,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 		paused_at: isPaused ? (paused?.since ?? null) : null,
 		queued_total: total,
 		queued_ready: memory.ready,
-		...heldJobs(tx),
+		...heldJobs(tx, yield* heldByPeople(tx)),
 		running: memory.usage.get("all") ?? 0,
 		lending: memory.usage.get("lent:all") ?? 0,
 		max_concurrent: config.max_concurrent,
@@ -220,8 +221,8 @@ const DENIED_AMONG = 100;
 /** Most reasons that `status` lists; a longer list would not be read. */
 const HELD = 100;
 
-/** Counts the ready jobs that wait for something other than their turn, by reason, most frequent first. Costs one step per bucket, not per job. */
-function heldJobs(tx: Tx): Pick<StatusReport, "queued_held" | "held"> {
+/** Counts the ready jobs that wait for something other than their turn, by reason, most frequent first; and the jobs that people hold. Costs one step per bucket, not per ready job. */
+function heldJobs(tx: Tx, people: readonly StatusReport["held"][number][]): Pick<StatusReport, "queued_held" | "held"> {
 	const held = new Map<string, StatusReport["held"][number]>();
 	let all = 0;
 	for (const bucket of tx.memory.buckets.values()) {
@@ -234,7 +235,8 @@ function heldJobs(tx: Tx): Pick<StatusReport, "queued_held" | "held"> {
 		if (found) found.jobs += bucket.ready;
 		else held.set(key, { kind: reason.code, subject: reason.subject, detail: reason.detail, jobs: bucket.ready });
 	}
-	const most = [...held.values()].sort((a, b) => b.jobs - a.jobs || (a.subject < b.subject ? -1 : 1));
+	const byPeople = people.map(({ kind, subject, detail, jobs }) => ({ kind, subject, detail, jobs }));
+	const most = [...byPeople, ...held.values()].sort((a, b) => b.jobs - a.jobs || (a.subject < b.subject ? -1 : 1));
 	return { queued_held: all, held: most.slice(0, HELD) };
 }
 

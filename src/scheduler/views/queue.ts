@@ -17,6 +17,7 @@ import type { Reason } from "../../core/reason.ts";
 import type { Core } from "../operations/core.ts";
 import { reading } from "../transaction/pending.ts";
 import type { Tx } from "../transaction/tx.ts";
+import { heldByPeople } from "./held-by-people.ts";
 import { FOR_WORKERS } from "./jobs.ts";
 
 /** Rows that are read of each bucket at least: an older job of a lower level can come first. */
@@ -40,6 +41,7 @@ export function* queue(tx: Tx, { limit = 200, behind = [] }: NonNullable<Paramet
 		const rows = yield* ask({ read: "line", line: READY, bucket: bucket.id, limit: Math.max(limit, ROWS) });
 		for (const head of rows) (isHeld ? held : free).push({ bucket, head });
 	}
+	causes.push(...(yield* heldByPeople(tx)));
 	const first = dispatchOrder(free, world, limit);
 	const jobs = [...first, ...dispatchOrder(held, world, limit - first.length)];
 	const waiting: QueueReport["behind"] = {};

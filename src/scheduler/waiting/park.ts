@@ -157,7 +157,7 @@ export type JobEnd = {
 	usage?: Record<string, number>;
 };
 
-const ENDED = [...WAIT_FIELDS, "ready_at", "rank", "forced", "question"] as const;
+const ENDED = [...WAIT_FIELDS, "ready_at", "rank", "forced", "question", "hold"] as const;
 
 /** Ends a job for good: unparks it and removes it from its chain and batch. Its dependents go on the worklist. `run`: the run that ended it. */
 export function* endJob(tx: Tx, job: Job, end: JobEnd, run?: Run): Op<void> {

@@ -1,6 +1,6 @@
 // job.show, list, why, history, graph, logs, wait: the methods that only read.
 
-import { everyJob } from "../../../contracts/every-job.ts";
+import { everyJob } from "../../../contracts/queue.ts";
 import type { JobView, Scheduler } from "../../../contracts/scheduler.ts";
 import { SluiceError } from "../../../core/errors.ts";
 import { given } from "../../../core/given.ts";

@@ -46,13 +46,28 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 		examples: [["sluice priority 7 50", "fifty more than its lane gives"]],
 	},
 	"run-now": {
-		help: "Start it first of all, now: no delay, no back-off. Locks, pauses, approval and dependencies still count.",
+		help: "Start it first of all, now: no delay, no back-off. Locks, holds, pauses, approval and dependencies still count.",
 		args: [ID],
 		options: [flag("force", "Past max_concurrent and its lane's cap; never past locks, holds or the safety cap.")],
 		examples: [
 			["sluice run-now 7", "do not wait for its time"],
 			["sluice run-now 7 --force", "at once, even if all slots are taken"],
 		],
+	},
+	hold: {
+		help: "Keep waiting jobs from starting until they are released.",
+		more: ["run-now does not start a held job. A running job cannot be held: freeze stops it for a while, cancel ends it."],
+		args: [IDS],
+		options: [REASON],
+		examples: [
+			["sluice hold 7", "it waits, whatever else is free"],
+			["sluice hold 7 8 --reason 'after the demo'", "why, list and status show the reason"],
+		],
+	},
+	release: {
+		help: "End the hold of jobs.",
+		args: [IDS],
+		examples: [["sluice release 7", "it starts when its turn comes"]],
 	},
 	approve: { help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]] },
 	reject: {

@@ -112,8 +112,9 @@ export const ADD: CommandSpec = {
 			sought: ["dedupe", "unique-key"],
 		}),
 		text("unique-for", "DURATION", "Also against jobs added within this time."),
+		flag("hold", "Hold it from the start: it does not start before you release it.", { sought: ["stashed", "held"], field: "hold" }),
 		flag("needs-approval", "Do not start before a person approves it.", {
-			sought: ["requires-approval", "approval", "approve", "stashed", "hold"],
+			sought: ["requires-approval", "approval", "approve"],
 			field: "requires_approval",
 		}),
 		list("env", "NAME[=VALUE]", "Set a variable, or take over yours."),

@@ -45,6 +45,20 @@ describe("acting", () => {
 		expect(line.asked).toHaveLength(1);
 	});
 
+	test("hold and release, of several", async () => {
+		const refused = [{ job: 8, code: "illegal_transition", message: "job 8 is running: only a waiting \u001b[31mjob" }];
+		const line = await openCommandLine({ "job.hold": { done: [7], refused }, "job.release": { done: [7, 9], refused: [] } });
+		const held = await line.run("hold 7 eight --reason demo");
+		expect(held).toEqual({
+			code: 4,
+			out: "",
+			err: "job 7 is held until: sluice release 7\nsluice: job 8 is running: only a waiting job\n",
+		});
+		expect(line.asked.at(-1)).toEqual({ method: "job.hold", params: { ids: [7, "eight"], reason: "demo" } });
+		expect(await line.run("release 7 9")).toEqual({ code: 0, out: "", err: "jobs 7, 9 are released\n" });
+		expect(await line.run("hold")).toMatchObject({ code: 2 });
+	});
+
 	test("cancel, retry, rerun", async () => {
 		const line = await openCommandLine({
 			"job.cancel": { cancelled: [7], requested: [8] },

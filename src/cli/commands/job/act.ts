@@ -1,6 +1,6 @@
-// cancel, retry, rerun, merge, promote, demote, priority, run-now, approve, reject, answer: one call, about one job or, for cancel, several.
+// cancel, retry, rerun, merge, promote, demote, priority, run-now, hold, release, approve, reject, answer: one call, about one job or several.
 
-import type { CancelReport } from "../../../contracts/scheduler.ts";
+import type { CancelReport, HoldReport } from "../../../contracts/scheduler.ts";
 import { grantWords } from "../../../core/agents/permissions/denied.ts";
 import { byVerb, type Call } from "../../command.ts";
 import { EXIT, usage } from "../../failure.ts";
@@ -40,11 +40,23 @@ const aboutJob =
 	({ job, reasons }: { job: ShownJob; reasons?: Reasons }) =>
 		`${labelOf(job)} ${words(job, reasons)}`;
 
+const ofJobs = (call: Call) => ({ ...optionsOf<"job.hold">(call), ids: call.args("ID").map(idOf) });
+
+const jobsWords = (ids: readonly number[]): string => (ids.length === 1 ? `job ${ids[0]} is` : `jobs ${few(ids)} are`);
+
+/** What was done, in a line, and a line for each job that was refused. */
+function printEach({ done, refused }: HoldReport, { print }: Io, words: (ids: readonly number[]) => string): undefined {
+	if (done.length > 0) print.say(words(done));
+	for (const { message } of refused) print.warn(`${print.paintTalk("red", "sluice:")} ${printable(message)}`);
+}
+
+const exitOf = ({ refused = [] }: { refused?: readonly unknown[] }): number => (refused.length > 0 ? EXIT.illegal : EXIT.done);
+
 const cancel = oneMethod(
 	"job.cancel",
 	(call) => ({ ...optionsOf<"job.cancel">(call), ids: call.args("ID").map(idOf) }),
 	printCancelled,
-	({ refused = [] }) => (refused.length > 0 ? EXIT.illegal : EXIT.done),
+	exitOf,
 );
 
 export const run = byVerb({
@@ -68,6 +80,13 @@ export const run = byVerb({
 		aboutJob(({ priority }) => `has priority ${priority}`),
 	),
 	"run-now": oneMethod("job.run_now", ofJob, aboutJob(startWords)),
+	hold: oneMethod(
+		"job.hold",
+		ofJobs,
+		(report, io) => printEach(report, io, (ids) => `${jobsWords(ids)} held until: sluice release ${ids.join(" ")}`),
+		exitOf,
+	),
+	release: oneMethod("job.release", ofJobs, (report, io) => printEach(report, io, (ids) => `${jobsWords(ids)} released`), exitOf),
 	approve: oneMethod(
 		"job.approve",
 		ofJob,

@@ -131,6 +131,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["owner", plain(job.owner)],
 		["account", plain(job.run?.account ?? job.account)],
 		["hosts", plain(job.host_labels)],
+		["held", job.hold ? plain(`by ${job.hold.by} since ${when(job.hold.since)}${job.hold.reason ? `: ${job.hold.reason}` : ""}`) : ""],
 		["approval", plain(job.approval)],
 		["question", plain(job.question)],
 		["was asked", plain(job.asked)],

@@ -243,7 +243,12 @@ function sentence(reason: ReasonDocument, paint: Paint, now: number): string {
 	const detail = withLocalTimes(printable(reason.detail), now);
 	const key = reason.code === "locks" ? reason.subject.replace(/^lock:/, "") : "";
 	const parts = [paint("yellow", `${detail}${key && !detail.endsWith(`: ${key}`) ? `: ${printable(key)}` : ""}`)];
-	if (reason.holder && reason.holder.length > 0 && !reason.holder.every((one) => detail.includes(one.replace(/^job:/, "job "))))
+	if (
+		reason.code !== "held" &&
+		reason.holder &&
+		reason.holder.length > 0 &&
+		!reason.holder.every((one) => detail.includes(one.replace(/^job:/, "job ")))
+	)
 		parts.push(`${reason.code === "paused" ? "by" : "held by"} ${holderWords(reason.holder)}`);
 	const [since, clears, seen] = [instantOf(reason.since), instantOf(reason.clears_at), instantOf(reason.observed_at)];
 	if (since !== undefined && now - since >= 1000) parts.push(`for ${durationWords(now - since)}`);
@@ -282,6 +287,7 @@ const ADVICE: Record<ReasonCode, ((reason: ReasonDocument, job: ShownJob) => str
 			: `it goes on by itself when the item is ready; sluice source show ${nameIn(subject).split(":")[0]} shows it`,
 	pinned_head: () => "reset the branch, or add the job anew on the new head",
 	condition: () => "make it true; it is looked at again by itself",
+	held: (_, job) => `sluice release ${job.id}`,
 	approval: (_, job) => `sluice approve ${job.id}, or sluice reject ${job.id}`,
 	needs_human: (_, job) => `sluice answer ${job.id} TEXT${(job.denied ?? []).length > 0 ? `; ${grantAdvice(job)}` : ""}`,
 	locks: ({ holder }) => {
