@@ -65,6 +65,12 @@ test("answer, approve and remedy in place; what is typed is kept; how many jobs 
 	await block(page, "Stuck by").getByRole("button", { name: "Raise to 2" }).click();
 	await toast(page, "Lane code: at most 2 runs.").waitFor();
 	await until(async () => (await client.call("job.show", { id: waits })).job.status === "succeeded");
+	const kept = await site.sh("true", { name: "kept", hold: true });
+	await client.call("job.hold", { ids: [kept], reason: "after the demo" });
+	await block(page, "Stuck by").getByText("after the demo").waitFor();
+	await block(page, "Stuck by").getByRole("button", { name: "Release" }).click();
+	await toast(page, `Released job ${kept}.`).waitFor();
+	await until(async () => (await client.call("job.show", { id: kept })).job.status === "succeeded");
 	await client.call("job.cancel", { id: runs });
 });
 

@@ -46,6 +46,9 @@ export function resume(scope: Scope = {}): void {
 	);
 }
 
+export const release = (ids: number[]) =>
+	void app.act("job.release", { ids }, ({ done }) => (done.length === 1 ? `Released job ${done[0]}.` : `Released ${done.length} jobs.`));
+
 export const promote = (id: number) => void app.act("job.promote", { id }, () => `Job ${id} is first in its lane now.`);
 export const demote = (id: number) => void app.act("job.demote", { id }, () => `Job ${id} is last in its lane now.`);
 export const runNow = (id: number) =>

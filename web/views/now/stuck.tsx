@@ -3,7 +3,7 @@
 import type { NowDocument } from "../../../src/api/documents/now.ts";
 import type { CauseDocument, Remedy } from "../../../src/api/documents/queue.ts";
 import { app } from "../../app.ts";
-import { clearAccount, clearHold, grantMore, resume, setLane, setMax } from "../../parts/actions.ts";
+import { clearAccount, clearHold, grantMore, release, resume, setLane, setMax } from "../../parts/actions.ts";
 import { Moment } from "../../parts/bits.tsx";
 import { isOwnTurn } from "../../state/now.ts";
 import { count, localTimes } from "../../state/words.ts";
@@ -17,7 +17,7 @@ export function Stuck({ causes, counts }: Pick<NowDocument, "causes" | "counts">
 			{stuck.length === 0 ? <p class="nothing">nothing is stuck</p> : null}
 			<ul>
 				{stuck.map((cause) => (
-					<li key={`${cause.kind} ${cause.subject}`}>
+					<li key={`${cause.kind} ${cause.subject} ${cause.detail}`}>
 						<span>
 							{localTimes(cause.detail)}{" "}
 							<span class="dim num">
@@ -49,7 +49,7 @@ const mayRemedy = (remedy: Remedy | null): boolean =>
 	!app.place.wall && (remedy?.act === "raise" || remedy?.act === "grant" ? app.mayManage : app.mayAct);
 
 function RemedyButton({ remedy, cause }: { remedy: Remedy; cause: CauseDocument }) {
-	const [words, act] = remedyOf(remedy);
+	const [words, act] = remedyOf(remedy, cause);
 	return (
 		<button type="button" class="small" aria-label={`${words}: ${cause.detail}`} onClick={act}>
 			{words}
@@ -57,11 +57,13 @@ function RemedyButton({ remedy, cause }: { remedy: Remedy; cause: CauseDocument 
 	);
 }
 
-function remedyOf({ act, subject }: Remedy): [words: string, act: () => void] {
+function remedyOf({ act, subject }: Remedy, { ids = [] }: CauseDocument): [words: string, act: () => void] {
 	const [kind = "", name = ""] = subject.split(/:(.*)/s);
 	switch (act) {
 		case "resume":
 			return ["Resume", () => resume(subject === "all" ? {} : { [kind]: name })];
+		case "release":
+			return ["Release", () => release(ids)];
 		case "raise": {
 			const max = subject === "all" ? (app.status?.max_concurrent ?? 0) : (app.status?.lanes[name]?.max ?? 0);
 			return [`Raise to ${count(max + 1)}`, () => void (subject === "all" ? setMax(max + 1, max) : setLane(name, max + 1, max))];
