@@ -35,7 +35,7 @@ export const SCHEDULER = named({
 	top: {
 		help: "A live screen to work in: what needs you, what runs and what it is doing, what starts next.",
 		more: [
-			"Keys: j k or arrows select · Enter its log · w why · d diff · a approve · x reject · i answer · r retry · c cancel · t to the front · p pause or resume · / filter · ? help · q quit.",
+			"Keys: j k or arrows select · Enter its log · w why · d diff · a approve · x reject · i answer · r retry · c cancel · t to the front · h hold or release · p pause or resume · / filter · ? help · q quit.",
 		],
 		examples: [["sluice top", "watch, and act"]],
 		load: () => import("../commands/scheduler/top.ts"),

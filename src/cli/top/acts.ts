@@ -58,6 +58,12 @@ async function changeJob(io: Io, act: JobAct): Promise<string> {
 			const { job } = await io.ask("job.promote", { id });
 			return `${labelOf(job)} is first in lane ${job.lane}`;
 		}
+		case "hold":
+			await io.ask("job.hold", { ids: [id], ...(act.text === "" ? {} : { reason: act.text }) });
+			return `job ${id} is held; h releases it`;
+		case "release":
+			await io.ask("job.release", { ids: [id] });
+			return `job ${id} is released`;
 		case "answer":
 			return `${labelOf((await io.ask("job.answer", { id, text: act.text })).job)} has its answer`;
 	}

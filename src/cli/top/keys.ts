@@ -1,6 +1,6 @@
 // What each key does on the live screen. A key changes what is shown, or asks for an act; dangerous acts are asked about first.
 
-import { hasEnded, isMergeStuck, labelOf, type ShownJob } from "../printing/job-lines.ts";
+import { hasEnded, isMergeStuck, isWaiting, labelOf, type ShownJob } from "../printing/job-lines.ts";
 import { type Act, type InputFor, keepSelection, listed, moved, type Pane, type Question, selectedJob, type TopState } from "./state.ts";
 
 const ESCAPE = "\u001b";
@@ -34,6 +34,7 @@ const HELP: readonly (readonly [keys: string, does: string])[] = [
 	["r", "run it again, and what comes after it"],
 	["c", "cancel it"],
 	["t", "to the front of its lane"],
+	["h", "hold it, release it"],
 	["p", "pause everything, resume"],
 	["/", "list only jobs with these words; Escape lists all"],
 	["?", "this help"],
@@ -170,6 +171,9 @@ function pressOnJob(state: TopState, job: ShownJob, key: string): Act | undefine
 		case "i":
 			if (job.question || (job.denied ?? []).length > 0) return input("answer", `answer ${labelOf(job)}`);
 			return say("asks nothing");
+		case "h":
+			if (job.hold) return { do: "release", job: id };
+			return isWaiting(job) ? input("hold", `hold ${labelOf(job)}, because`) : say("does not wait");
 		case "c":
 			return hasEnded(job) ? say("has ended") : confirm(`cancel ${labelOf(job)}? y or n`, { do: "cancel", job: id }, "not cancelled");
 		case "r":

@@ -14,7 +14,7 @@ export type Pane =
 	| { is: "log"; job: number; title: string; lines: readonly string[]; from: number | "end" };
 
 /** What a line of input is for. */
-export type InputFor = "answer" | "reject" | "filter";
+export type InputFor = "answer" | "reject" | "hold" | "filter";
 export type Question =
 	| { is: "confirm"; words: string; act: Act; otherwise: string }
 	| { is: "input"; words: string; typed: string; to: InputFor; job: number | undefined };
@@ -23,8 +23,8 @@ export type Question =
 export type Act = JobAct | { do: "why" | "log" | "diff"; job: number } | { do: "pause" | "resume" } | { do: "quit" } | { do: "interrupt" };
 /** Changes a job. */
 export type JobAct =
-	| { do: "cancel" | "retry" | "approve" | "promote"; job: number }
-	| { do: "answer" | "reject"; job: number; text: string };
+	| { do: "cancel" | "retry" | "approve" | "promote" | "release"; job: number }
+	| { do: "answer" | "reject" | "hold"; job: number; text: string };
 
 export type TopState = {
 	status: StatusDocument | undefined;

@@ -141,6 +141,14 @@ describe("keys", () => {
 		expect(typed(state({ selected: 1 }), "rn")).toEqual([]);
 	});
 
+	test("a waiting job is held with a reason, and released", () => {
+		const view = state({ selected: 3 });
+		expect(typed(view, "hwait for me\r")).toEqual([{ do: "hold", job: 3, text: "wait for me" }]);
+		const held = state({ jobs: [job(3, { hold: { by: "ann", since: ago(1), reason: null } })] as ShownJob[] });
+		expect(typed(held, "h")).toEqual([{ do: "release", job: 3 }]);
+		expect([typed(state({ selected: 4 }), "h")]).toEqual([[]]);
+	});
+
 	test("acts that do not fit the job say so", () => {
 		const says = (selected: number, key: string) => {
 			const view = state({ selected });
