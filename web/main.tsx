@@ -26,7 +26,7 @@ const PAGES = {
 	kernel: lazy(async () => (await import("./views/kernel.tsx")).KernelView),
 	audit: lazy(async () => (await import("./views/calls.tsx")).Calls),
 };
-const JobView = lazy<{ id: number }>(async () => (await import("./views/job.tsx")).JobView);
+const JobView = lazy<{ id: number }>(async () => (await import("./views/job/job.tsx")).JobView);
 
 /** Where each view was scrolled to; the way back from a job leads there. */
 const LEFT = new Map<string, number>();

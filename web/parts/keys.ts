@@ -5,7 +5,7 @@ import { VIEWS } from "../state/route.ts";
 import { approve, askPause, cancel, promote, reject, resume, retry } from "./actions.ts";
 import { openPalette, overlay } from "./overlay.ts";
 
-const isTyping = (target: EventTarget | null): boolean =>
+export const isTyping = (target: EventTarget | null): boolean =>
 	target instanceof HTMLElement &&
 	(target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable);
 

@@ -8,11 +8,10 @@ import { move, sight, wholeOf, zoom } from "../draw/camera.ts";
 import { columnsOf, layOut, longestChain } from "../draw/layout.ts";
 import { SseReader } from "../net/sse.ts";
 import { barsOf, ticks } from "./bars.ts";
-import { append, EMPTY, findLine, LONGEST, lineAt, lineCount, pieceOf, prepend } from "./log-pieces.ts";
 import type { PageRow } from "./row.ts";
 import { runsOf } from "./runs.ts";
 import { middles, stacked } from "./trends.ts";
-import { bytes, dollars, elapsed, fromNow, plainLine, span } from "./words.ts";
+import { bytes, dollars, elapsed, fromNow, span } from "./words.ts";
 
 const row = (id: number, more: Partial<PageRow>): PageRow => ({
 	id,
@@ -52,10 +51,6 @@ test("spans, money, bytes", () => {
 	expect([12, 2048, 104_857_600].map(bytes)).toEqual(["12 B", "2 kB", "100.0 MB"]);
 });
 
-test("terminal lines without characters that a page cannot show", () => {
-	expect(plainLine("\u001b[1;31mred\u001b[0m\tand \u001b]0;title\u0007plain\r\u0000")).toBe("red\tand plain");
-});
-
 test("bars: packed without overlap, expected ones after now, waits cut", () => {
 	const rows = [
 		row(1, { createdAt: 0, readyAt: 900, startedAt: 1000, endedAt: 2000 }),
@@ -92,29 +87,6 @@ test("trends: layers stand on each other, the highest edge is painted first, and
 		Date.UTC(2026, 0, 5, 0, 30) / 1000,
 		Date.UTC(2026, 0, 5, 1, 30) / 1000,
 	]);
-});
-
-describe("a log by pieces", () => {
-	test("grows, joins a line that came in two parts, and drops distant pieces", () => {
-		let log = append(EMPTY, pieceOf(0, 7, "one\ntwo", "at a line"), true);
-		log = append(log, pieceOf(7, 16, "-half\nend\n", "at a line"), true);
-		expect([lineCount(log), lineAt(log, 1), lineAt(log, 2), log.atStart]).toEqual([3, "two-half", "end", true]);
-		for (let n = 0; n < 40; n++)
-			log = append(log, pieceOf(16 + n * 131_072, 16 + (n + 1) * 131_072, `${"x".repeat(99)}\n`.repeat(10), "at a line"), true);
-		expect([log.pieces.length, log.atStart]).toEqual([12, false]);
-		expect(findLine(log, "XX", 5)).toBe(5);
-	});
-
-	test("from the middle begins with a whole line; the previous piece joins exactly", () => {
-		const middle = pieceOf(10, 31, "rest of one\nnext €\n", "anywhere");
-		expect([middle.from, middle.lines]).toEqual([22, ["next €"]]);
-		const log = prepend(append(EMPTY, middle, true), pieceOf(0, 22, "first\nall of one line\n", "at a line"));
-		expect([lineAt(log, 0), lineAt(log, 2), log.atStart]).toEqual(["first", "next €", true]);
-	});
-
-	test("a line without end is cut", () => {
-		expect(pieceOf(0, 9000, "y".repeat(9000), "at a line").lines.map((line) => line.length)).toEqual([LONGEST, LONGEST, 1000]);
-	});
 });
 
 test("runs from a history", () => {

@@ -64,11 +64,5 @@ export const fromNow = (at: number, now: number): string => (at > now ? `in ${el
 
 export const inWords = (code: string): string => code.replaceAll("_", " ");
 
-const ESCAPE = "\u001b";
-const SEQUENCES = new RegExp(`${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\x07${ESCAPE}]*(?:\\x07|${ESCAPE}\\\\)|[@-Z\\\\-_])`, "g");
-
-/** Without terminal colour sequences and other invisible characters. */
-export const plainLine = (line: string): string => line.replace(SEQUENCES, "").replace(/\p{Cc}/gu, (sign) => (sign === "\t" ? sign : ""));
-
 /** Joins the facts that are not empty. */
 export const facts = (...all: readonly string[]): string => all.filter((one) => one !== "").join(" · ");

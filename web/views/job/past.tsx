@@ -1,16 +1,16 @@
 // A job's past and its fields: its runs, its history, its changes, every field.
 
 import { useEffect, useState } from "preact/hooks";
-import type { EventDocument, JobDocument } from "../../src/api/documents.ts";
-import { isMove } from "../../src/core/event.ts";
-import { mayAddWords } from "../../src/core/trust/run-bounds.ts";
-import { app } from "../app.ts";
-import { every } from "../outside.ts";
-import { Loading, Moment, Problem, Running, Span } from "../parts/bits.tsx";
-import { useQuery } from "../parts/hooks.ts";
-import { commandLine } from "../state/row.ts";
-import { runsOf } from "../state/runs.ts";
-import { count, inWords } from "../state/words.ts";
+import type { EventDocument, JobDocument } from "../../../src/api/documents.ts";
+import { isMove } from "../../../src/core/event.ts";
+import { mayAddWords } from "../../../src/core/trust/run-bounds.ts";
+import { app } from "../../app.ts";
+import { every } from "../../outside.ts";
+import { Loading, Moment, Problem, Running, Span } from "../../parts/bits.tsx";
+import { useQuery } from "../../parts/hooks.ts";
+import { commandLine } from "../../state/row.ts";
+import { runsOf } from "../../state/runs.ts";
+import { count, inWords } from "../../state/words.ts";
 
 const useHistory = (id: number, fresh: string) => useQuery(`history ${id}`, () => app.call("job.history", { id }), fresh);
 

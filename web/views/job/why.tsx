@@ -1,12 +1,12 @@
 // Why a job waits or how it ended, how its priority adds up, when it is expected, and what it depends on.
 
 import { useState } from "preact/hooks";
-import type { JobDocument } from "../../src/api/documents.ts";
-import type { Result } from "../../src/api/protocol.ts";
-import { isTerminal, mergeWords } from "../../src/core/job.ts";
-import { app } from "../app.ts";
-import { JobLink, Moment } from "../parts/bits.tsx";
-import { count, inWords, localTimes, moment, span } from "../state/words.ts";
+import type { JobDocument } from "../../../src/api/documents.ts";
+import type { Result } from "../../../src/api/protocol.ts";
+import { isTerminal, mergeWords } from "../../../src/core/job.ts";
+import { app } from "../../app.ts";
+import { JobLink, Moment } from "../../parts/bits.tsx";
+import { count, inWords, localTimes, moment, span } from "../../state/words.ts";
 import { Tail } from "./tail.tsx";
 
 type Told = Result<"job.why">;

@@ -1,16 +1,16 @@
 // One job: why it waits, how its priority adds up, its log, its runs, its changes, its events, and possible actions.
 
-import type { JobDocument } from "../../src/api/documents.ts";
-import { isTerminal, mergeWords } from "../../src/core/job.ts";
-import { app } from "../app.ts";
-import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, reject, rerun, retry, runNow } from "../parts/actions.ts";
-import { Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
-import { useNews, useQuery } from "../parts/hooks.ts";
-import { addressOf, TABS, type Tab } from "../state/route.ts";
-import { awaitedWords, commandLine, labelOf, mergeTrouble } from "../state/row.ts";
-import { dollars } from "../state/words.ts";
-import { Details, Diff, History, Runs } from "./job-past.tsx";
+import type { JobDocument } from "../../../src/api/documents.ts";
+import { isTerminal, mergeWords } from "../../../src/core/job.ts";
+import { app } from "../../app.ts";
+import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, reject, rerun, retry, runNow } from "../../parts/actions.ts";
+import { Loading, Moment, Problem, Running, Span, StatusChip } from "../../parts/bits.tsx";
+import { useNews, useQuery } from "../../parts/hooks.ts";
+import { addressOf, TABS, type Tab } from "../../state/route.ts";
+import { awaitedWords, commandLine, labelOf, mergeTrouble } from "../../state/row.ts";
+import { dollars } from "../../state/words.ts";
 import { LogView } from "./log.tsx";
+import { Details, Diff, History, Runs } from "./past.tsx";
 import { Why } from "./why.tsx";
 
 const NAMES: Record<Tab, string> = { why: "Why", log: "Log", runs: "Runs", diff: "Diff", history: "History", details: "Details" };

@@ -1,13 +1,13 @@
 // The last lines of a run: why it failed, or what it is doing now, without a look into the log.
 
 import { useEffect, useState } from "preact/hooks";
-import type { JobDocument } from "../../src/api/documents.ts";
-import { createRenderer } from "../../src/core/agents/stream/render.ts";
-import { app } from "../app.ts";
-import { every } from "../outside.ts";
-import { useQuery } from "../parts/hooks.ts";
-import { readingOf } from "../state/log-shown.ts";
-import { plainLine } from "../state/words.ts";
+import type { JobDocument } from "../../../src/api/documents.ts";
+import { createRenderer } from "../../../src/core/agents/stream/render.ts";
+import { app } from "../../app.ts";
+import { every } from "../../outside.ts";
+import { useQuery } from "../../parts/hooks.ts";
+import { plainText } from "../../state/log/ansi.ts";
+import { readingOf } from "../../state/log/rows.ts";
 
 const LINES = 20;
 const BYTES = 40_000;
@@ -39,5 +39,5 @@ async function read(id: number): Promise<string[]> {
 	// A piece from the middle begins within a line.
 	const whole = offset > 0 ? text.slice(text.indexOf("\n") + 1) : text;
 	const shown = reading === "raw" ? whole : createRenderer(reading).push(whole);
-	return shown.trimEnd().split("\n").slice(-LINES).map(plainLine);
+	return shown.trimEnd().split("\n").slice(-LINES).map(plainText);
 }
