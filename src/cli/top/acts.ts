@@ -5,10 +5,10 @@ import { explained } from "../commands/job/why.ts";
 import type { Io } from "../io.ts";
 import { labelOf } from "../printing/job-lines.ts";
 import { tame } from "../printing/sequences.ts";
-import type { Act, JobAct, TopState } from "./state.ts";
+import type { JobAct, KeyAct, TopState } from "./state.ts";
 
 /** An act that concerns a job, or the pause. */
-export type DaemonAct = Exclude<Act, { do: "quit" | "interrupt" }>;
+export type DaemonAct = Exclude<KeyAct, { do: "quit" | "interrupt" }>;
 
 /** Most lines of a patch that are shown. */
 const PATCH_LINES = 5000;

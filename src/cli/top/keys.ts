@@ -1,7 +1,7 @@
 // What each key does on the live screen. A key changes what is shown, or asks for an act; dangerous acts are asked about first.
 
 import { hasEnded, isMergeStuck, isWaiting, labelOf, type ShownJob } from "../printing/job-lines.ts";
-import { type Act, type InputFor, keepSelection, listed, moved, type Pane, type Question, selectedJob, type TopState } from "./state.ts";
+import { type InputFor, type KeyAct, keepSelection, listed, moved, type Pane, type Question, selectedJob, type TopState } from "./state.ts";
 
 const ESCAPE = "\u001b";
 const INTERRUPT = "\u0003";
@@ -45,7 +45,7 @@ const HELP: readonly (readonly [keys: string, does: string])[] = [
 export const leaves = (key: string): boolean => key === INTERRUPT || key === "q" || key === ESCAPE;
 
 /** Changes the state; returns what is to be asked of the daemon. */
-export function press(state: TopState, key: string): Act | undefined {
+export function press(state: TopState, key: string): KeyAct | undefined {
 	if (key === INTERRUPT) return { do: "interrupt" };
 	if (state.question) return pressInQuestion(state, state.question, key);
 	state.note = undefined;
@@ -56,7 +56,7 @@ export function press(state: TopState, key: string): Act | undefined {
 	return pressInList(state, key);
 }
 
-function pressInQuestion(state: TopState, question: Question, key: string): Act | undefined {
+function pressInQuestion(state: TopState, question: Question, key: string): KeyAct | undefined {
 	if (question.is === "confirm") {
 		state.question = undefined;
 		if (key === "y" || key === "Y") return question.act;
@@ -87,7 +87,7 @@ function setFilter(state: TopState, filter: string): void {
 	keepSelection(state, before);
 }
 
-function entered(state: TopState, { to, job, typed }: Extract<Question, { is: "input" }>): Act | undefined {
+function entered(state: TopState, { to, job, typed }: Extract<Question, { is: "input" }>): KeyAct | undefined {
 	if (to === "filter" || job === undefined) return undefined;
 	const text = typed.trim();
 	if (text === "" && to === "answer") {
@@ -108,7 +108,7 @@ function pressInPane(state: TopState, pane: Pane, key: string): void {
 	else state.pane = undefined;
 }
 
-function pressInList(state: TopState, key: string): Act | undefined {
+function pressInList(state: TopState, key: string): KeyAct | undefined {
 	const step = STEPS[key];
 	if (step !== undefined) {
 		state.selected = moved(listed(state), state.selected, step);
@@ -143,12 +143,12 @@ function pressInList(state: TopState, key: string): Act | undefined {
 
 const helpLines = (): string[] => HELP.map(([keys, does]) => `${keys.padEnd(10)} ${does}`);
 
-function pressOnJob(state: TopState, job: ShownJob, key: string): Act | undefined {
+function pressOnJob(state: TopState, job: ShownJob, key: string): KeyAct | undefined {
 	const { id } = job;
 	const say = (words: string): undefined => {
 		state.note = `${labelOf(job)} ${words}`;
 	};
-	const confirm = (words: string, act: Act, otherwise: string): undefined => {
+	const confirm = (words: string, act: KeyAct, otherwise: string): undefined => {
 		state.question = { is: "confirm", words, act, otherwise };
 	};
 	const input = (to: InputFor, words: string): undefined => {

@@ -16,11 +16,16 @@ export type Pane =
 /** What a line of input is for. */
 export type InputFor = "answer" | "reject" | "hold" | "filter";
 export type Question =
-	| { is: "confirm"; words: string; act: Act; otherwise: string }
+	| { is: "confirm"; words: string; act: KeyAct; otherwise: string }
 	| { is: "input"; words: string; typed: string; to: InputFor; job: number | undefined };
 
 /** What a key asks the daemon for. */
-export type Act = JobAct | { do: "why" | "log" | "diff"; job: number } | { do: "pause" | "resume" } | { do: "quit" } | { do: "interrupt" };
+export type KeyAct =
+	| JobAct
+	| { do: "why" | "log" | "diff"; job: number }
+	| { do: "pause" | "resume" }
+	| { do: "quit" }
+	| { do: "interrupt" };
 /** Changes a job. */
 export type JobAct =
 	| { do: "cancel" | "retry" | "approve" | "promote" | "release"; job: number }
@@ -62,7 +67,7 @@ export function sectionOf(job: ShownJob, needs: ReadonlySet<number>): Section {
 	return job.status === "queued" && !job.blocked && !job.held ? "next" : "held back";
 }
 
-/** Those that wait for a person, then what runs, then what starts next in the order of starts, then what is held back, then what has ended, the latest first. */
+/** Jobs that wait for a person, running jobs, jobs that start next in the order of their starts, jobs that are held back, ended jobs with the latest first. */
 export function inOrder(jobs: readonly ShownJob[], needs: ReadonlySet<number>, queue: readonly number[]): ShownJob[] {
 	const places = new Map(queue.map((id, place) => [id, place]));
 	const rank = (job: ShownJob) => SECTIONS.indexOf(sectionOf(job, needs));

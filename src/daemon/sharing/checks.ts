@@ -3,7 +3,7 @@
 import type { Checkup, SharedEndpoint } from "../../api/context.ts";
 
 const DAY_MS = 86_400_000;
-/** A certificate that was given by files is somebody's to renew: it is warned about this long before its end. The daemon renews its own one by itself. */
+/** A person renews a certificate that was given by files: the check-up warns this long before its end. The daemon renews its own certificate by itself. */
 const WARN_MS = 21 * DAY_MS;
 
 /** `until`: when the certificate ends; null without TLS. `people`: how many may sign in. */

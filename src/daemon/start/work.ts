@@ -60,7 +60,7 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 		company: stage.store.shared ? "others" : "alone",
 	});
 	undo.push(() => triggers.stop());
-	const webhooks = openWebhooks(base, stage, queue);
+	const webhooks = await openWebhooks(base, stage, queue);
 	undo.push(() => webhooks.stop());
 	/** Takes over how the daemon is shared: connected by the doors. */
 	const listening: Listening = createLink(async (_listen: ListenSettings) => {});
@@ -102,11 +102,11 @@ export async function openWork(base: HomeStage, stage: ConfigStage, queue: Queue
 }
 
 /** Webhooks of this host's settings; nothing is sent before the daemon is up. */
-function openWebhooks(
+async function openWebhooks(
 	{ env, clock, home, log, version }: HomeStage,
 	{ store }: ConfigStage,
 	{ scheduler, config }: QueueStage,
-): DaemonWebhooks {
+): Promise<DaemonWebhooks> {
 	const webhooks = new DaemonWebhooks({
 		scheduler,
 		host: localHost,
@@ -119,7 +119,7 @@ function openWebhooks(
 		secretNames: () => config.settings().secrets,
 		company: store.shared ? "others" : "alone",
 	});
-	webhooks.reload(config.settings().webhooks);
+	await webhooks.reload(config.settings().webhooks);
 	return webhooks;
 }
 
@@ -135,7 +135,7 @@ function followConfig(
 		await parts.intake.follow(next.settings);
 		await parts.triggers.reload(next.settings);
 		await parts.listening.call(next.settings.listen);
-		parts.webhooks.reload(next.settings.webhooks);
+		await parts.webhooks.reload(next.settings.webhooks);
 		void writeMissingBases({ config: { settings: () => next.settings, set: file.set }, git, log });
 		if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start", { port: next.settings.port });
 	});

@@ -77,9 +77,12 @@ export class DaemonWebhooks implements Webhooks {
 
 	// ---- for the daemon -------------------------------------------------------------------------------------------------------------
 
-	/** Takes over the configured webhooks; sends nothing before `start`. */
-	reload(next: Configured): void {
+	/** Takes over the configured webhooks; sends nothing before `start`. Resolves when every event from then on is meant for the new ones, too. */
+	async reload(next: Configured): Promise<void> {
 		this.configured = next;
+		await this.turns
+			.inTurn(() => this.readRecords(Object.keys(next)))
+			.catch((error) => this.parts.log.warn("webhooks begin with the next event", { error: messageOf(error) }));
 		if (this.state !== "on") return;
 		// A changed address or secret may have repaired what failed.
 		for (const one of this.senders.values()) one.hurry();
@@ -129,18 +132,30 @@ export class DaemonWebhooks implements Webhooks {
 	}
 
 	private async startSome(names: readonly string[]): Promise<void> {
-		const { scheduler, clock, secretNames, queue: identify } = this.parts;
-		const [records, last, queue] = [await scheduler.webhooks.read(), await scheduler.lastEvent(), await identify()];
-		for (const name of names) {
-			const known = records[name];
-			// A number that is higher than any event is of another store.
-			const record = known && known.cursor <= last ? known : freshRecord(last, clock.now());
-			if (record !== known) await scheduler.webhooks.keep(name, record);
+		const { secretNames, queue: identify } = this.parts;
+		const queue = await identify();
+		for (const [name, record] of await this.readRecords(names)) {
 			const sending = { queue, webhook: name, secretNames: secretNames() };
 			const sender = new Sender({ ...this.parts, sending, settings: () => this.configured[name] }, record);
 			this.senders.set(name, sender);
 			sender.start();
 		}
+	}
+
+	/** The records of these webhooks. A new webhook begins after the last event: its record is stored at once. */
+	private async readRecords(names: readonly string[]): Promise<[name: string, record: WebhookRecord][]> {
+		if (names.length === 0) return [];
+		const { scheduler, clock } = this.parts;
+		const [records, last] = [await scheduler.webhooks.read(), await scheduler.lastEvent()];
+		const found: [string, WebhookRecord][] = [];
+		for (const name of names) {
+			const known = records[name];
+			// A number that is higher than any event is of another store.
+			const record = known && known.cursor <= last ? known : freshRecord(last, clock.now());
+			if (record !== known) await scheduler.webhooks.keep(name, record);
+			found.push([name, record]);
+		}
+		return found;
 	}
 
 	private async stopAll(how: "keep" | "leave"): Promise<void> {

@@ -36,11 +36,12 @@ function receiver(answer: (one: Received) => number | Error = () => 200) {
 	return { got, post };
 }
 
-function open(
+async function open(
 	t: Stand,
 	post: WebhookParts["request"]["post"],
 	configured: Record<string, WebhookSettings>,
 	more: Partial<WebhookParts> = {},
+	start: "at once" | "later" = "at once",
 ) {
 	const env: Record<string, string> = { HOOK: SECRET };
 	const webhooks = new DaemonWebhooks({
@@ -64,8 +65,8 @@ function open(
 		company: "alone",
 		...more,
 	});
-	webhooks.reload(configured);
-	webhooks.start();
+	await webhooks.reload(configured);
+	if (start === "at once") webhooks.start();
 	onTestFinished(() => webhooks.stop());
 	return { webhooks, env };
 }
@@ -84,7 +85,7 @@ test("every event from now on, signed, with an id of its own and a summary of it
 	const t = await openStand();
 	await t.add({ name: "before" });
 	const { got, post } = receiver();
-	const { webhooks } = open(t, post, { ci: settings() });
+	const { webhooks } = await open(t, post, { ci: settings() });
 	await started(t, "ci");
 	const id = await t.done({ name: "build", env: { API_KEY: "sk-1234", PLAIN: "visible" }, command: ["make", "private"], batch: "night" });
 	await settled(webhooks);
@@ -113,7 +114,9 @@ test("every event from now on, signed, with an id of its own and a summary of it
 test("filters: kinds, statuses, lanes, batches", async () => {
 	const t = await openStand({ config: { lanes: { default: {}, code: {} } } });
 	const { got, post } = receiver();
-	const { webhooks } = open(t, post, { ci: settings({ events: ["ended"], statuses: ["failed"], lanes: ["code"], batches: ["night"] }) });
+	const { webhooks } = await open(t, post, {
+		ci: settings({ events: ["ended"], statuses: ["failed"], lanes: ["code"], batches: ["night"] }),
+	});
 	await started(t, "ci");
 	await t.done({ lane: "code", batch: "night" });
 	await t.done({ lane: "default", batch: "night" }, "failed");
@@ -127,7 +130,7 @@ test("a dead receiver holds up no other webhook; its events go out once it is ba
 	let isBack = false;
 	const dead = receiver(() => (isBack ? 200 : new Error("connect ECONNREFUSED")));
 	const well = receiver();
-	const { webhooks } = open(t, (request) => (request.url.includes("dead") ? dead : well).post(request), {
+	const { webhooks } = await open(t, (request) => (request.url.includes("dead") ? dead : well).post(request), {
 		dead: settings({ url: "http://127.0.0.1/dead" }),
 		well: settings({ url: "http://127.0.0.1/well" }),
 	});
@@ -157,14 +160,14 @@ test("a dead receiver holds up no other webhook; its events go out once it is ba
 test("the next daemon goes on where the last one was, also with what had failed", async () => {
 	const t = await openStand();
 	const first = receiver(({ kind }) => (kind === "ended" ? 400 : 200));
-	const before = open(t, first.post, { ci: settings() });
+	const before = await open(t, first.post, { ci: settings() });
 	await started(t, "ci");
 	const refused = await t.done();
 	await until(() => first.got.some(({ kind }) => kind === "ended"));
 	await before.webhooks.stop();
 	const missed = await t.done();
 	const second = receiver();
-	const { webhooks } = open(t, second.post, { ci: settings() });
+	const { webhooks } = await open(t, second.post, { ci: settings() });
 	await until(() => second.got.some(({ job, kind }) => job === missed && kind === "ended"));
 	await settled(webhooks);
 	const seen = second.got.map(({ job, kind }) => `${job} ${kind}`);
@@ -176,7 +179,7 @@ test("the next daemon goes on where the last one was, also with what had failed"
 test("sent again from an event on", async () => {
 	const t = await openStand();
 	const { got, post } = receiver();
-	const { webhooks } = open(t, post, { ci: settings({ events: ["added"] }) });
+	const { webhooks } = await open(t, post, { ci: settings({ events: ["added"] }) });
 	await started(t, "ci");
 	const [a, b, c] = [await t.add(), await t.add(), await t.add()];
 	await settled(webhooks);
@@ -191,7 +194,7 @@ test("sent again from an event on", async () => {
 test("a secret that is missing, empty or short sends nothing and is said; once it is there, everything goes", async () => {
 	const t = await openStand();
 	const { got, post } = receiver();
-	const { webhooks, env } = open(t, post, { ci: settings({ secret: "env:NONE" }) });
+	const { webhooks, env } = await open(t, post, { ci: settings({ secret: "env:NONE" }) });
 	await started(t, "ci");
 	await t.add();
 	const [view] = await until(async () => {
@@ -205,7 +208,7 @@ test("a secret that is missing, empty or short sends nothing and is said; once i
 	expect((await webhooks.list())[0]?.problem).toContain("shorter than 16");
 	expect(got).toEqual([]);
 	env.NONE = `${SECRET}\nthe older secret of this test`;
-	webhooks.reload({ ci: settings({ secret: "env:NONE" }) });
+	await webhooks.reload({ ci: settings({ secret: "env:NONE" }) });
 	await until(() => got.length > 0);
 	expect(got[0]?.headers["sluice-signature"]).toMatch(/^t=\d+,v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/);
 });
@@ -213,7 +216,7 @@ test("a secret that is missing, empty or short sends nothing and is said; once i
 test("a test event goes out beside the queue; an unknown webhook is refused", async () => {
 	const t = await openStand();
 	const { got, post } = receiver(({ kind }) => (kind === "test" ? 503 : 200));
-	const { webhooks } = open(t, post, { ci: settings() });
+	const { webhooks } = await open(t, post, { ci: settings() });
 	expect(await webhooks.test("ci")).toMatchObject({ delivered: false, status: 503, error: "it answered 503" });
 	expect(got[0]).toMatchObject({ kind: "test", seq: 0, job: null });
 	await expect(webhooks.test("cj")).rejects.toMatchObject({ code: "not_found", hint: expect.stringContaining("ci") });
@@ -225,9 +228,9 @@ test("in company only the leader sends; a host that becomes it goes on", async (
 	const leads = (name: string) => ({ ...t.sluice, leads: async () => leader === name });
 	const [a, b] = [receiver(), receiver()];
 	const more = { company: "others" as const };
-	open(t, a.post, { ci: settings({ events: ["added"] }) }, { ...more, scheduler: leads("a") });
+	await open(t, a.post, { ci: settings({ events: ["added"] }) }, { ...more, scheduler: leads("a") });
 	await started(t, "ci");
-	open(t, b.post, { ci: settings({ events: ["added"] }) }, { ...more, scheduler: leads("b") });
+	await open(t, b.post, { ci: settings({ events: ["added"] }) }, { ...more, scheduler: leads("b") });
 	const first = await t.add();
 	await until(() => a.got.length === 1);
 	leader = "b";
@@ -244,11 +247,23 @@ test("in company only the leader sends; a host that becomes it goes on", async (
 test("a disabled webhook sends nothing, and afterwards what it missed", async () => {
 	const t = await openStand();
 	const { got, post } = receiver();
-	const { webhooks } = open(t, post, { ci: settings({ enabled: false, events: ["added"] }) });
+	const { webhooks } = await open(t, post, { ci: settings({ enabled: false, events: ["added"] }) });
 	await started(t, "ci");
 	const id = await t.add();
 	expect(await webhooks.list()).toMatchObject([{ state: "off" }]);
 	expect(got).toEqual([]);
-	webhooks.reload({ ci: settings({ events: ["added"] }) });
+	await webhooks.reload({ ci: settings({ events: ["added"] }) });
 	await until(() => got.some(({ job }) => job === id));
+});
+
+test("a new webhook gets what happens from its configuration on, though nothing is sent before the daemon is up", async () => {
+	const t = await openStand();
+	await t.add();
+	const { got, post } = receiver();
+	const { webhooks } = await open(t, post, { ci: settings({ events: ["added"] }) }, {}, "later");
+	const id = await t.add();
+	expect(got).toEqual([]);
+	webhooks.start();
+	await until(() => got.length > 0);
+	expect(got.map(({ job }) => job)).toEqual([id]);
 });
