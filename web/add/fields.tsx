@@ -7,8 +7,8 @@ import { useQuery } from "../parts/hooks.ts";
 import { type DraftText, isFor, type JobDraft } from "./draft.ts";
 
 /** What is wrong, by field; the empty key is what belongs to none. */
-export type Faults = Record<string, string>;
-type FieldProps = { draft: JobDraft; set: (change: Partial<JobDraft>) => void; faults: Faults };
+export type FieldFaults = Record<string, string>;
+type FieldProps = { draft: JobDraft; set: (change: Partial<JobDraft>) => void; faults: FieldFaults };
 
 /** A field with its label, a hint and what is wrong with it. */
 function Labelled({

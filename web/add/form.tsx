@@ -10,7 +10,7 @@ import { useNews, useQuery } from "../parts/hooks.ts";
 import { useModal } from "../parts/modal.ts";
 import { overlay } from "../parts/overlay.ts";
 import { type DraftKind, draftOf, emptyDraft, inputOf, isFor, isWritten, type JobDraft, KINDS, readDraft, TEXTS } from "./draft.ts";
-import { type Faults, Main, More, Placing } from "./fields.tsx";
+import { type FieldFaults, Main, More, Placing } from "./fields.tsx";
 import { Outlook, usePreview } from "./outlook.tsx";
 
 export type FormProps = { how: "add" | "clone"; job: number | null };
@@ -50,9 +50,9 @@ function useDraft({ how, of }: FilledProps) {
 	return { draft, set, first, forget: () => keepDraft(key, ""), reset: () => set(first) };
 }
 
-function faultsOf(error: unknown): Faults {
+function faultsOf(error: unknown): FieldFaults {
 	if (!(error instanceof Refused)) return { "": error instanceof Error ? error.message : String(error) };
-	const faults: Faults = {};
+	const faults: FieldFaults = {};
 	const mistakes = error.mistakes.length > 0 ? error.mistakes : [{ message: error.message, hint: error.hint, field: undefined }];
 	for (const { message, hint, field } of mistakes) {
 		const key = /^\w+/.exec(field ?? "")?.[0] ?? "";
@@ -65,7 +65,7 @@ function faultsOf(error: unknown): Faults {
 function Filled(props: FilledProps) {
 	const { of, close } = props;
 	const { draft, set, first, forget, reset } = useDraft(props);
-	const [faults, setFaults] = useState<Faults>({});
+	const [faults, setFaults] = useState<FieldFaults>({});
 	const [isSending, setSending] = useState(false);
 	useNews("link");
 	const input = inputOf(draft);
@@ -128,8 +128,8 @@ function Filled(props: FilledProps) {
 }
 
 /** What is wrong with a field that this kind of job does not show, is told below the form. */
-function shownFaults(faults: Faults, { kind }: JobDraft): Faults {
-	const shown: Faults = {};
+function shownFaults(faults: FieldFaults, { kind }: JobDraft): FieldFaults {
+	const shown: FieldFaults = {};
 	for (const [key, words] of Object.entries(faults)) {
 		const text = TEXTS.find((one) => one === key);
 		if (key === "vars" || (text && isFor(text, kind))) shown[key] = words;

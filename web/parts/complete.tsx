@@ -91,24 +91,32 @@ export function Complete({ id, label, placeholder, value, set, suggest, invalid,
 					if (/^(?:Arrow(?:Left|Right)|Home|End)$/.test(event.key)) see();
 				}}
 			/>
-			<span id={`${id}-options`} role="listbox" aria-label="Completions" class={isOpen ? "options" : "options none"}>
-				{options.map(({ text, words, about }, index) => (
-					// biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys of the list
-					<span
-						key={text}
-						id={`${id}-option-${index}`}
-						role="option"
-						tabIndex={-1}
-						aria-selected={index === chosen}
-						// The field keeps the focus.
-						onMouseDown={(event) => event.preventDefault()}
-						onClick={() => take(options[index])}
-					>
-						<bdi>{words ?? text}</bdi>
-						{about ? <bdi class="dim">{about}</bdi> : null}
-					</span>
-				))}
-			</span>
+			<Options id={id} options={options} chosen={chosen} take={take} />
+		</span>
+	);
+}
+
+type OptionsProps = { id: string; options: readonly Completion[]; chosen: number; take: (option: Completion) => void };
+
+function Options({ id, options, chosen, take }: OptionsProps) {
+	return (
+		<span id={`${id}-options`} role="listbox" aria-label="Completions" class={options.length > 0 ? "options" : "options none"}>
+			{options.map((option, index) => (
+				// biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys of the list
+				<span
+					key={option.text}
+					id={`${id}-option-${index}`}
+					role="option"
+					tabIndex={-1}
+					aria-selected={index === chosen}
+					// The field keeps the focus.
+					onMouseDown={(event) => event.preventDefault()}
+					onClick={() => take(option)}
+				>
+					<bdi>{option.words ?? option.text}</bdi>
+					{option.about ? <bdi class="dim">{option.about}</bdi> : null}
+				</span>
+			))}
 		</span>
 	);
 }
