@@ -154,7 +154,14 @@ export type CommitSummary = { stirred: boolean; events: readonly EventRow[]; hea
 export type { EventRow, QueueReport, Spent };
 
 /** Caps to assume instead of those in force. `batch`: report only its jobs. `frozen`: jobs whose runs are suspended and keep their slots. */
-export type ForecastOptions = { max_concurrent?: number; lanes?: Record<string, number | null>; batch?: string; frozen?: number[] };
+export type ForecastOptions = {
+	max_concurrent?: number;
+	lanes?: Record<string, number | null>;
+	batch?: string;
+	frozen?: number[];
+	/** A job that is not there yet: it is simulated with the others, and is number 0 in the answer. */
+	also?: JobInput;
+};
 
 /** The state of a trigger. Slots up to `since` are never fired; those up to `slot` are done. */
 export type TriggerView = {

@@ -2,14 +2,19 @@
 
 import type { ErrorData, MethodName, Params, Result } from "../../src/api/protocol.ts";
 
+type Mistake = { message: string; field?: string | undefined; hint?: string | undefined };
+
 /** `signed_out`, `locked_out` and `offline` are our codes; all other codes are the daemon's. */
 export class Refused extends Error {
 	readonly code: string;
 	readonly hint: string | undefined;
-	constructor(code: string, message: string, hint?: string) {
+	/** The parameters that were wrong, the first one first. */
+	readonly mistakes: readonly Mistake[];
+	constructor(code: string, message: string, hint?: string, mistakes: readonly Mistake[] = []) {
 		super(message);
 		this.code = code;
 		this.hint = hint;
+		this.mistakes = mistakes;
 	}
 }
 
@@ -69,6 +74,11 @@ export async function exchange(code: string): Promise<string> {
 	return token;
 }
 
+function refusal({ message, data }: NonNullable<Answer["error"]>): Refused {
+	const mistakes = [{ message, field: data?.field, hint: data?.hint }, ...(data?.also ?? [])];
+	return new Refused(data?.code ?? "failed", message, data?.hint, mistakes);
+}
+
 /** After the first refusal of the token, nothing more is sent: each later call is refused here. Null: a proxy names the person. */
 export function openDoor(token: string | null): RpcClient {
 	const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
@@ -97,7 +107,7 @@ export function openDoor(token: string | null): RpcClient {
 				signal: signal ? AbortSignal.any([signal, late]) : late,
 			};
 			const answer = await inTime(async () => (await (await ask("/rpc", init)).json()) as Answer);
-			if (answer.error) throw new Refused(answer.error.data?.code ?? "failed", answer.error.message, answer.error.data?.hint);
+			if (answer.error) throw refusal(answer.error);
 			return answer.result as Result<typeof method>;
 		},
 		async stream(since, heard, signal) {

@@ -14,6 +14,7 @@ import {
 	undrainHost,
 } from "../parts/actions.ts";
 import { actionsOf } from "../parts/job-actions.ts";
+import { openForm } from "../parts/overlay.ts";
 import { isShown, NAMES } from "../parts/shell.tsx";
 import { VIEWS } from "../state/route.ts";
 import type { PageRow } from "../state/row.ts";
@@ -131,7 +132,8 @@ export function entriesOf(inHand: PageRow | null, known: KnownNames): PaletteEnt
 				entry("queue", "Clear the queue…", clearQueue, { also: "cancel all" }),
 			]
 		: [];
-	return [...(inHand ? jobActions(inHand) : []), ...viewEntries(), ...acts, ...pageEntries()];
+	const add = app.mayAct ? [entry("job", "Add a job…", () => openForm("add"), { keys: "n", also: "new create start" })] : [];
+	return [...(inHand ? jobActions(inHand) : []), ...add, ...viewEntries(), ...acts, ...pageEntries()];
 }
 
 export const jobEntry = (row: PageRow): PaletteEntry => ({

@@ -4,6 +4,7 @@ import { isTerminal } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import type { PageRow } from "../state/row.ts";
 import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, reject, rerun, retry, runNow } from "./actions.ts";
+import { openForm } from "./overlay.ts";
 
 export type JobAction = { words: string; act: () => void };
 
@@ -54,6 +55,7 @@ export function actionsOf(row: PageRow): JobAction[] {
 					{ words: "Run again alone…", act: () => rerun(id) },
 				]
 			: [{ words: "Cancel…", act: () => cancel(row) }]),
+		{ words: "Clone…", act: () => openForm("clone", id) },
 		...sights,
 	];
 }

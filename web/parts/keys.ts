@@ -3,7 +3,7 @@
 import { app } from "../app.ts";
 import { VIEWS } from "../state/route.ts";
 import { approve, askPause, cancel, promote, reject, resume, retry } from "./actions.ts";
-import { openPalette, overlay } from "./overlay.ts";
+import { openForm, openPalette, overlay } from "./overlay.ts";
 
 export const isTyping = (target: EventTarget | null): boolean =>
 	target instanceof HTMLElement &&
@@ -66,6 +66,7 @@ export function listenToKeys(): void {
 		if (/^[1-8]$/.test(key)) app.go({ view: VIEWS[Number(key) - 1] ?? "now", job: null });
 		else if (key === "/") document.getElementById("search")?.focus();
 		else if (key === "?") app.help(true);
+		else if (key === "n") openForm("add");
 		else if (key === "d") app.setTheme(({ auto: "light", light: "dark", dark: "auto" } as const)[app.theme]);
 		else if (key === "p") app.status?.paused ? resume() : askPause();
 		else if (app.place.job !== null && onJob(key, app.place.job)) return event.preventDefault();

@@ -2,7 +2,7 @@
 
 import { app } from "../app.ts";
 
-export type Overlay = { kind: "palette"; job: number | null };
+type Overlay = { kind: "palette"; job: number | null } | { kind: "form"; how: "add" } | { kind: "form"; how: "clone"; job: number };
 
 class OverlayState {
 	open: Overlay | null = null;
@@ -16,10 +16,18 @@ class OverlayState {
 export const overlay = new OverlayState();
 
 /** The job that a person means: the open one, else the one whose card has the focus. */
-export function jobInHand(): number | null {
+function jobInHand(): number | null {
 	if (app.place.job !== null) return app.place.job;
 	const card = document.activeElement instanceof HTMLElement ? document.activeElement.closest<HTMLElement>("[data-card]") : null;
 	return card?.dataset.card === undefined ? null : Number(card.dataset.card);
 }
 
 export const openPalette = (): void => overlay.show({ kind: "palette", job: jobInHand() });
+
+/** The form for a new job, or for a copy of one. */
+export function openForm(how: "add"): void;
+export function openForm(how: "clone", job: number): void;
+export function openForm(how: "add" | "clone", job = 0): void {
+	if (!app.mayAct) app.say("failed", "This page can only look. The operator's link acts: sluice open prints it.");
+	else overlay.show(how === "add" ? { kind: "form", how } : { kind: "form", how, job });
+}

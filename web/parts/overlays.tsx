@@ -1,5 +1,6 @@
 // Shows what lies over the page; its code is loaded when it is opened first.
 
+import type { FormProps } from "../add/form.tsx";
 import { after } from "../outside.ts";
 import { useNews } from "./hooks.ts";
 import { lazy } from "./lazy.tsx";
@@ -7,6 +8,7 @@ import { overlay } from "./overlay.ts";
 
 const loadPalette = async () => (await import("../palette/palette.tsx")).Palette;
 const Palette = lazy<{ job: number | null }>(loadPalette);
+const JobForm = lazy<FormProps>(async () => (await import("../add/form.tsx")).JobForm);
 
 /** Its code comes a moment after the page, so that the letters typed right after Ctrl K are not lost. */
 export const preload = (): void => void after(2000, () => void loadPalette().catch(() => {}));
@@ -14,5 +16,8 @@ export const preload = (): void => void after(2000, () => void loadPalette().cat
 export function Overlays() {
 	useNews("talk");
 	const { open } = overlay;
-	return open?.kind === "palette" ? <Palette job={open.job} /> : null;
+	if (open?.kind === "palette") return <Palette job={open.job} />;
+	if (open?.kind !== "form") return null;
+	const job = open.how === "add" ? null : open.job;
+	return <JobForm key={`${open.how} ${job}`} how={open.how} job={job} />;
 }

@@ -7,7 +7,7 @@ import { addressOf, type PageView, VIEWS } from "../state/route.ts";
 import { count, elapsed } from "../state/words.ts";
 import { askPause, resume } from "./actions.ts";
 import { useNews } from "./hooks.ts";
-import { openPalette } from "./overlay.ts";
+import { openForm, openPalette } from "./overlay.ts";
 
 export const NAMES: Record<PageView, string> = {
 	now: "Now",
@@ -65,6 +65,7 @@ export function Shell() {
 			</nav>
 			<Search />
 			<DoButton />
+			<AddButton />
 			<div class="right">
 				<Glance />
 				<Freshness />
@@ -86,6 +87,15 @@ function DoButton() {
 			Do… <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
 		</button>
 	);
+}
+
+function AddButton() {
+	useNews("link");
+	return app.mayAct ? (
+		<button type="button" class="add" aria-keyshortcuts="n" title="Add a job (n)" onClick={() => openForm("add")}>
+			Add
+		</button>
+	) : null;
 }
 
 function Search() {

@@ -104,6 +104,7 @@ function Ask({ question }: { question: Confirmation }) {
 const KEYS: [keys: string, does: string][] = [
 	["1 … 8", "Now, Board, Graph, Timeline, Limits, Batches, Trends, Kernel"],
 	["Ctrl K", "the command palette: every view, job and action"],
+	["n", "add a job"],
 	["/", "search; Escape leaves it"],
 	["↑ ↓ ← →", "from job to job on the board; along the arrows in the graph; move the timeline"],
 	["j k", "next, previous job"],

@@ -16,6 +16,7 @@ import { bytes, dollars, elapsed, fromNow, span } from "./words.ts";
 const row = (id: number, more: Partial<PageRow>): PageRow => ({
 	id,
 	status: "succeeded",
+	name: null,
 	label: `job ${id}`,
 	lane: "code",
 	repo: null,

@@ -50,6 +50,7 @@ export type RowFields = Pick<JobDocument, Exclude<(typeof FIELDS)[number], "usag
 export type PageRow = {
 	id: number;
 	status: Status;
+	name: string | null;
 	label: string;
 	lane: string;
 	repo: string | null;
@@ -155,6 +156,7 @@ export function rowOf(job: RowFields, seq: number): PageRow {
 	return {
 		id: job.id,
 		status: job.status,
+		name: job.name,
 		label,
 		lane: job.lane,
 		repo: job.repo,

@@ -14,6 +14,7 @@ import { type Doc, endedDocument, reasonDocument, rfc3339, runDocument } from ".
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { boundsOf, placedIn, refuseForeignCapture, refuseOutside } from "../run-bounds.ts";
+import { preview } from "./job/preview.ts";
 import { jobReads } from "./job/read.ts";
 import { worktreeMethods } from "./job/worktree.ts";
 
@@ -58,6 +59,13 @@ function refuseLongPrompts(jobs: readonly JobInput[], { context }: At): void {
 	}
 }
 
+/** The checks of `add` that the scheduler does not do itself; returns its warnings. */
+async function checkToAdd(jobs: readonly JobInput[], at: At): Promise<string[]> {
+	refuseLongPrompts(jobs, at);
+	if (jobs[0]) await mustHaveBase(jobs[0], at);
+	return startProblems(jobs, at);
+}
+
 async function rewound(how: "retry" | "rerun", { id }: { id: Ref }, { context, by }: At): Promise<Doc<RewindReport>> {
 	await context.work.lookForBusy();
 	return doc(await context.scheduler[how](await resolve(context, id), { by }));
@@ -68,6 +76,7 @@ const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning
 export const jobMethods: Handlers<"job"> = {
 	...jobReads,
 	...worktreeMethods,
+	"job.preview": ({ by: _by, ...input }, at) => preview(input, at, (jobs) => checkToAdd(jobs, at)),
 
 	"job.add": async ({ force, capture_diff, by: _by, ...given }, at) => {
 		const { context, by } = at;

@@ -2,12 +2,14 @@
 
 import type { Slung } from "../../contracts/intake.ts";
 import type { ApplyResult, CancelReport, HoldReport, Manifest, RewindReport, RunEnd, Why } from "../../contracts/scheduler.ts";
+import type { Basis } from "../../core/forecast/durations.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
 import { SLING } from "../../core/schema/sling.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
+import type { RangeDocument } from "../documents/forecast.ts";
 import type { CauseDocument } from "../documents/queue.ts";
 import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Timestamp } from "../documents.ts";
 import {
@@ -35,6 +37,22 @@ export type AddDocument = Doc<
 	| { outcome: "deferred"; limit: number; depths: Record<string, number>; hint: string }
 	| { outcome: "duplicate"; job: number }
 >;
+/** What `job.add` would do with the same parameters. */
+export type PreviewDocument = Doc<{
+	/** How many jobs it becomes: a recipe may have several steps. The times below are of the first. */
+	jobs: number;
+	warnings: string[];
+	/** Waiting jobs that would start before it. */
+	ahead: number;
+	start: RangeDocument | null;
+	end: RangeDocument | null;
+	/** Why there are no times. */
+	stuck: string | null;
+	/** What its times are estimated from. */
+	basis: Basis | null;
+	/** What such jobs cost on average in the last 30 days, by their model, else their agent, else their lane. */
+	cost: { micro: number; jobs: number; of: string } | null;
+}>;
 export type OneJob = Doc<{ job: JobDocument }>;
 export type ClaimedDocument = { job: JobDocument; spec: Record<string, unknown>; run: RunDocument & { token: number } };
 export type WaitedJob = Pick<JobDocument, "id" | "name" | "status" | "exit_code" | "exit_kind" | "end_reason" | "last_failure">;
@@ -67,6 +85,14 @@ export const JOB_METHODS = {
 			"Adds one job and says at once where it stands. Takes every field of a job's input. A recipe with steps adds several: `job` is the first, `jobs` are all.",
 		params: { force, capture_diff: maybe(flag("what is uncommitted in the working tree of `cwd` now becomes the job's `input_patch`")) },
 		result: "{outcome, job?, position?, warning?, holder?, limit?, depths?, hint?, jobs?}",
+	}),
+	"job.preview": openMethod<JobInput, PreviewDocument>("job")({
+		role: "operator",
+		about:
+			"What `job.add` would say to the same parameters, without adding anything: the same refusals and warnings, when it would start and end, what such jobs usually cost.",
+		params: {},
+		result:
+			"{jobs, warnings, ahead, start: {p50, p90}, end: {p50, p90}, stuck, basis: {of, runs, like, usual: {p50_ms, p90_ms}}, cost: {micro, jobs, of}}",
 	}),
 	"job.sling": runMethod<Doc<Omit<Slung, "added"> & { dry_run: boolean }>>()({
 		about:

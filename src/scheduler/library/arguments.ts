@@ -232,7 +232,9 @@ export const ARGUMENTS = {
 			}),
 		),
 	],
-	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label, frozen: numbers }))],
+	forecast: [
+		optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label, frozen: numbers, also: data })),
+	],
 	plan: [optional(object("options", { max: whole(0, 1000), cycle, kinds: CLAIM.kinds.read }))],
 	tick: [optional(object("options", { cycle }))],
 	queue: [

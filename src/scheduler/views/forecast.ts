@@ -9,12 +9,15 @@ import { nth, SluiceError } from "../../core/errors.ts";
 import type { Sample } from "../../core/forecast/durations.ts";
 import { type Forecast, forecast, type Queue, type QueuedJob } from "../../core/forecast/forecast.ts";
 import { footprint } from "../../core/gates/buckets/capacity.ts";
+import { noFacts } from "../../core/gates/gate.ts";
 import { allReasons } from "../../core/gates/index.ts";
 import * as check from "../../core/input/check.ts";
-import { isTerminal, type Job } from "../../core/job.ts";
+import { draftJob } from "../../core/input/job.ts";
+import { isTerminal, type Job, type JobInput } from "../../core/job.ts";
 import { ageAt, levelOf, priorityAt } from "../../core/order.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import type { Core } from "../operations/core.ts";
+import { jobNamed } from "../operations/names.ts";
 import { awaitedBy } from "../operations/waits.ts";
 import { reading } from "../transaction/pending.ts";
 import type { Tx } from "../transaction/tx.ts";
@@ -32,7 +35,8 @@ type Parts = { core: Core; config: () => Config; clock: Clock; host: Pick<Host, 
 
 export async function makeForecast(parts: Parts, options: ForecastOptions): Promise<Forecast> {
 	const config = whatIf(parts.config(), options);
-	const [jobs, samples] = [await readJobs(parts, config), await readSamples(parts)];
+	const also = options.also === undefined ? null : await imagined(parts, config, options.also);
+	const [jobs, samples] = [await readJobs(parts, config, also), await readSamples(parts)];
 	for (const job of jobs) if (options.frozen?.includes(job.id)) job.stuck = "it is frozen until it is resumed";
 	const { now, last_cycle_at } = await parts.core.look(reading((tx) => ({ now: tx.now, last_cycle_at: tx.getPace().last_cycle_at })));
 	const steps = forecast({ now, jobs, samples, ...limitsOf(config, last_cycle_at) });
@@ -77,18 +81,44 @@ function limitsOf(config: Config, lastCycle: number): Pick<Queue, "caps" | "cycl
 	return { caps, cycle: { every, next_at: lastCycle + every, most: config.batch_size }, spacing: config.spawn_delay_ms };
 }
 
-async function readJobs({ core }: Parts, config: Config): Promise<QueuedJob[]> {
+type Ranked = { job: QueuedJob; rank: number; priority: number; age_at: number };
+
+/** A job that is not stored, where it would be in the queue. What only a host could tell about it is left out. */
+async function imagined({ core, clock }: Parts, config: Config, input: JobInput): Promise<Ranked> {
+	const draft = draftJob(input, config, { now: clock.now(), force: false });
+	const { job, spec } = draft;
+	return core.look(function* (tx) {
+		const entry = entryOf(job, spec.recipe ?? null, accountOf(job, tx.config));
+		for (const { ref, policy } of draft.after) {
+			const id = typeof ref === "number" ? ref : yield* jobNamed(tx, ref);
+			const before = id === null ? null : yield* tx.find(id);
+			if (!before || isTerminal(before.status)) continue;
+			if (policy === "failure") entry.stuck ??= `runs only if job ${before.id} fails`;
+			else entry.after.push(before.id);
+		}
+		hold(entry, allReasons(job, bucketOf(job, 0), noFacts(tx.now), tx.world()), new Set());
+		const age_at = ageAt(job, config);
+		return {
+			job: entry,
+			rank: 0,
+			priority: priorityAt(laneOf(config, job.lane).priority, levelOf(job, config), age_at, tx.now, config),
+			age_at,
+		};
+	});
+}
+
+async function readJobs({ core }: Parts, config: Config, also: Ranked | null): Promise<QueuedJob[]> {
 	/** Jobs that only a worker starts; while none of them runs, no worker is known to exist. */
 	const forWorkers: QueuedJob[] = [];
 	let isWorked = false;
-	const found: { job: QueuedJob; rank: number; priority: number; age_at: number }[] = [];
+	const found: Ranked[] = also ? [also] : [];
 	for (let after = 0; ; ) {
 		const from = after;
 		const some = await core.look(function* (tx) {
 			const jobs: Job[] = yield* ask({ read: "active", filter: {}, after: from, limit: PIECE });
 			const ours = jobs.filter((job) => queuePolicy(job.kind).isListed && !tx.isComing(job.id));
 			const specs = yield* tx.specs(ours.map((job) => job.id));
-			const entries: typeof found = [];
+			const entries: Ranked[] = [];
 			for (const job of ours) {
 				const age_at = ageAt(job, config);
 				const priority = priorityAt(laneOf(config, job.lane).priority, levelOf(job, config), age_at, tx.now, config);
@@ -107,27 +137,47 @@ async function readJobs({ core }: Parts, config: Config): Promise<QueuedJob[]> {
 		after = some.last;
 	}
 	if (!isWorked) for (const entry of forWorkers) entry.stuck ??= FOR_WORKERS;
-	found.sort((a, b) => b.rank - a.rank || b.priority - a.priority || a.age_at - b.age_at || a.job.id - b.job.id);
+	found.sort(
+		(a, b) =>
+			b.rank - a.rank ||
+			b.priority - a.priority ||
+			a.age_at - b.age_at ||
+			(a.job.id || Number.POSITIVE_INFINITY) - (b.job.id || Number.POSITIVE_INFINITY),
+	);
 	return found.map(({ job }) => job);
 }
 
+const accountOf = (job: Job, config: Config): string | undefined =>
+	job.run?.account ?? job.account ?? laneOf(config, job.lane).accounts[0] ?? (job.kind === "agent" ? job.agent : undefined);
+
+const entryOf = (job: Job, recipe: string | null, account: string | undefined): QueuedJob => ({
+	id: job.id,
+	name: job.name ?? null,
+	status: job.status,
+	lane: job.lane,
+	batch: job.batch ?? null,
+	recipe,
+	after: [],
+	earliest: 0,
+	started_at: job.run?.started_at ?? null,
+	locks: (job.locks ?? []).map((lock) => ({ ...lock })),
+	takes: Object.fromEntries(footprint(job, account, undefined)),
+	stuck: null,
+});
+
+/** Puts off the start of a job by what its gates say. `coming`: artifacts that a job of the simulation makes. */
+function hold(entry: QueuedJob, reasons: ReturnType<typeof allReasons>, coming: ReadonlySet<string>): void {
+	for (const { gate, subject, detail, clears_at } of reasons) {
+		// The simulation covers these gates: what they wait for ends in it.
+		if (gate === "after" || gate === "locks" || gate === "capacity" || gate === "deadline") continue;
+		if (gate === "artifacts" && coming.has(subject)) continue;
+		if (clears_at === undefined) entry.stuck ??= detail;
+		else entry.earliest = Math.max(entry.earliest, clears_at);
+	}
+}
+
 function* queued(tx: Tx, job: Job, recipe: string | null): Op<QueuedJob> {
-	const account =
-		job.run?.account ?? job.account ?? laneOf(tx.config, job.lane).accounts[0] ?? (job.kind === "agent" ? job.agent : undefined);
-	const entry: QueuedJob = {
-		id: job.id,
-		name: job.name ?? null,
-		status: job.status,
-		lane: job.lane,
-		batch: job.batch ?? null,
-		recipe,
-		after: [],
-		earliest: 0,
-		started_at: job.run?.started_at ?? null,
-		locks: (job.locks ?? []).map((lock) => ({ ...lock })),
-		takes: Object.fromEntries(footprint(job, account, undefined)),
-		stuck: null,
-	};
+	const entry = entryOf(job, recipe, accountOf(job, tx.config));
 	if (job.run) {
 		entry.after.push(...(awaitedBy(tx, job.id) ?? []));
 		return entry;
@@ -146,13 +196,7 @@ function* queued(tx: Tx, job: Job, recipe: string | null): Op<QueuedJob> {
 		entry.after.push(...(yield* makersOf(tx, job, artifact)));
 	}
 	const bucket = tx.memory.buckets.get(job.bucket) ?? bucketOf(job, job.bucket);
-	for (const { gate, subject, detail, clears_at } of allReasons(job, bucket, facts, tx.world())) {
-		// The simulation covers these gates: what they wait for ends in it.
-		if (gate === "after" || gate === "locks" || gate === "capacity" || gate === "deadline") continue;
-		if (gate === "artifacts" && coming.has(subject)) continue;
-		if (clears_at === undefined) entry.stuck ??= detail;
-		else entry.earliest = Math.max(entry.earliest, clears_at);
-	}
+	hold(entry, allReasons(job, bucket, facts, tx.world()), coming);
 	return entry;
 }
 
