@@ -151,21 +151,3 @@ export function moveOn(
 /** Judges a run by the rules of the configuration and those of its output format. */
 export const judgeRun = ({ output, watch }: AgentRun, reading: Reading, exit: Exit, about: About): OwnJudgement =>
 	watch === null ? { ...judge(output, reading, exit, about), rule: null } : watch.judge(output, reading, exit, about);
-
-export type AgentProgress = NonNullable<ReturnType<typeof progressOf>>;
-
-/** `tool`: the one that is running now. */
-export function progressOf(agent: AgentRun | null) {
-	if (agent === null || agent.output === "command") return null;
-	const { reading } = agent.reader;
-	const used = reading.total?.used ?? reading.steps;
-	const running = [...reading.tools.values()].at(-1);
-	return {
-		turns: reading.turns,
-		tool_calls: reading.tool_calls,
-		tool: running ? `${running.name}${running.text === "" ? "" : ` ${running.text}`}` : null,
-		message: reading.message === "" ? null : reading.message,
-		tokens: used?.tokens ?? reading.seen,
-		cost_micro: used?.cost_micro ?? null,
-	};
-}
