@@ -96,7 +96,8 @@ A request for more is refused with \`forbidden\`; a field that is not named is f
 
 \`GET /events\` is a stream of server-sent events: \`id\` is the sequence number, \`event\` the [kind](events.md), \`data\` the event as JSON. Without a number it
 begins now; \`?since=N\` or the header \`Last-Event-ID\` begins after event N. An event \`gap\` with \`{from, to}\` stands for events that are gone. A comment every
-15 seconds shows that the line is alive. Who does not read for a minute is cut off, and comes back where it was.
+15 seconds shows that the line is alive. Who does not read for a minute is cut off, and comes back where it was. Frames of kind [\`progress\`](events.md#progress) say what live runs are
+doing; they have no \`id\`.
 
 [\`GET /metrics\`](metrics.md) is Prometheus text; \`GET /health\` answers \`{"ok": true, "version": …}\` and needs no token.
 `;

@@ -12,7 +12,7 @@ import { Jobs } from "./state/jobs.ts";
 import { ToldQueue } from "./state/queue.ts";
 import { addressOf, codeIn, type Filter, type Route, routeOf } from "./state/route.ts";
 
-export type Channel = "jobs" | "status" | "link" | "place" | "talk" | "clock";
+export type Channel = "jobs" | "progress" | "status" | "link" | "place" | "talk" | "clock";
 type Toast = { id: number; kind: "done" | "failed"; text: string; undo?: () => void };
 export type Confirmation = {
 	title: string;
@@ -219,6 +219,7 @@ class App {
 			after,
 			monotonic,
 			changed: (events) => this.heard(events),
+			progressed: () => this.tell("progress"),
 			linked: (link) => {
 				const { phase: was, problem } = this.link;
 				this.link = link;

@@ -35,6 +35,8 @@ export type Supervision = Pick<
 	| "freeze"
 	| "thaw"
 	| "live"
+	| "progress"
+	| "onProgress"
 	| "promptProblem"
 	| "roleOfToken"
 	| "runOfProcess"

@@ -6,11 +6,12 @@ import type { EventKind, EventMap } from "../core/event.ts";
 import { exactPayload } from "../core/input/payload.ts";
 import type { Job, Run } from "../core/job.ts";
 import type { Reason } from "../core/reason.ts";
+import type { RunProgress } from "../core/runs/progress.ts";
 import { policyOf } from "../core/runs/retry.ts";
 import { resultValue } from "../core/runs/verdict.ts";
 import { isOneOf } from "../core/text/one-of.ts";
 import { levelOfRuns } from "../core/trust/run-bounds.ts";
-import type { AgentProgress } from "../supervisor/index.ts";
+import type { ProgressOfRun } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
 
 /** An answer as it is sent: with the version of its schema. */
@@ -29,6 +30,8 @@ type ShownData<T> = { [F in keyof T]: F extends (typeof MOMENTS)[number] ? Times
 export type EventDocument = {
 	[K in EventKind]: { seq: number; at: Timestamp; kind: K; job: number | null; by: string; data: ShownData<EventMap[K]> };
 }[EventKind];
+/** What a live run is doing: news that is stored nowhere, so it has no number. */
+export type ProgressDocument = { kind: "progress"; at: Timestamp; job: number; attempt: number } & RunProgress;
 export type EndedDocument = Timed<Ended, "retry_at">;
 
 /** The last moment that RFC 3339 can express; later ones are shown as this. */
@@ -38,7 +41,7 @@ export const maybeTime = (ms: number | null | undefined): Timestamp | null => (m
 
 /** `live`: the runs of this host, by their id. */
 export type Showing = { config: Config; mask: Mask; live: Live };
-type Live = ReadonlyMap<string, { pid: number | null; frozen: boolean; progress: AgentProgress | null }>;
+type Live = ReadonlyMap<string, { pid: number | null; frozen: boolean; progress: RunProgress | null }>;
 
 /** The branch is kept on request: the engine has no merge to follow. */
 const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
@@ -231,7 +234,7 @@ export function runDocument(job: number, run: Run, live: Live = new Map()) {
 		stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
 		/** Its processes are stopped by a pause with `freeze`; false also for runs of other hosts, where it is unknown. */
 		frozen: now?.frozen ?? false,
-		/** What a live agent of this host has done so far; null if unknown. */
+		/** What a live run of this host has done so far; null if unknown. */
 		progress: now?.progress ?? null,
 	};
 }
@@ -259,5 +262,13 @@ export const eventDocument = ({ seq, at, kind, job, by, data }: EventRow): Event
 	]);
 	return { seq, at: rfc3339(at), kind, job, by, data: Object.fromEntries(shown) } as EventDocument;
 };
+
+export const progressDocument = ({ job, attempt, at, progress }: ProgressOfRun): ProgressDocument => ({
+	kind: "progress",
+	at: rfc3339(at),
+	job,
+	attempt,
+	...progress,
+});
 
 export const endedDocument = ({ job, status, retry_at }: Ended): EndedDocument => ({ job, status, retry_at: maybeTime(retry_at) });

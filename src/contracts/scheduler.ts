@@ -248,8 +248,13 @@ export interface Scheduler extends Fleet, Steering {
 	 * which were missing.
 	 */
 	takeResults(run: { job: number; token: number }): Promise<ResultView[]>;
-	/** Records that a live run is to be stopped, before the first signal is sent: however its program exits, the run ends as `kind`. The first intent counts. */
-	stop(run: { job: number; token: number }, stop: { kind: StopKind; reason: string }, options?: Act): Promise<void>;
+	/**
+	 * Records that a live run is to be stopped, before the first signal is sent: however its program exits, the run ends as `kind`. The first intent counts.
+	 * `resumes`: the job, if it waits again, is first in the order.
+	 */
+	stop(run: { job: number; token: number }, stop: { kind: StopKind; reason: string; resumes?: true }, options?: Act): Promise<void>;
+	/** The run has got these texts of its job's `told`, in its prompt. */
+	toldGiven(run: { job: number; token: number }, numbers: readonly number[]): Promise<void>;
 	/** The live runs that are assigned to a host, with what it needs to continue them. */
 	assigned(host?: string): Promise<Claimed[]>;
 

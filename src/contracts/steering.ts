@@ -40,4 +40,6 @@ export interface Steering {
 	reject(id: number, options?: Act): Promise<void>;
 	/** `grant`: additional permissions of its runs, until the job is begun anew. */
 	answer(id: number, text: string, options?: Act & { grant?: Granted }): Promise<void>;
+	/** Tells a job's agent something, whether it waits or runs; `number` counts the texts of the job. Kept until a run has got it. */
+	tell(id: number, text: string, options?: Act): Promise<{ number: number }>;
 }

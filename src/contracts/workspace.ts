@@ -28,6 +28,8 @@ export interface Workspaces {
 	enter(claimed: Claimed, dir: string): Promise<EnteredWorkspace | { refused: string; fault?: "job" }>;
 	/** Whether the worktree differs from when the job's first run began; null if the job has no worktree. */
 	changed(job: number): Promise<boolean | null>;
+	/** Lines that differ from where the worktree began, new files included; null if the job has no worktree, or if they cannot be counted. */
+	lines(job: number): Promise<{ added: number; removed: number } | null>;
 	/**
 	 * After the program ended: runs the last hook, commits, makes the patch. Returns the effective ending: a successful run whose work could not be committed
 	 * counts as failed. May be called again for the same run.

@@ -48,6 +48,8 @@ type OtherMap = {
 	approval_asked: Empty;
 	approved: Empty;
 	answered: { question: string; answer: string; granted?: Granted };
+	told: { number: number; text: string };
+	told_given: { numbers: number[]; attempt: number };
 	merge: { merge_status: MergeStatus } & MergeReport;
 	merge_asked: Empty;
 	reserved: { key: string };

@@ -3,6 +3,7 @@
 import type { Granted } from "./agents/permissions/allowing.ts";
 import { SluiceError } from "./errors.ts";
 import type { Parked } from "./parked.ts";
+import type { Told } from "./runs/told.ts";
 import type { RunVerdict } from "./runs/verdict.ts";
 import type { SpecFields } from "./schema/job.ts";
 import { isOneOf } from "./text/one-of.ts";
@@ -181,7 +182,8 @@ export type Run = {
 	dispatched_at?: number;
 	lease_until?: number;
 	/** A stop request, stored before the first signal: the run's end gets this kind. */
-	intent?: { kind: StopKind; reason: string; by: string; at: number };
+	/** `resumes`: the job goes on at once, before all others. */
+	intent?: { kind: StopKind; reason: string; by: string; at: number; resumes?: true };
 	/** The run's latest verdict about itself. */
 	verdict?: RunVerdict;
 	/** False until the host reports that the process exists. */
@@ -267,6 +269,8 @@ export type Job = {
 	/** A person's answer to the last question, and the question; passed to the next run. */
 	answer?: string | undefined;
 	asked?: string | undefined;
+	/** What people told its agent since it was added or reset. */
+	told?: Told[] | undefined;
 	/** The last run's verdict about itself; while a run is live, it is in `run`. */
 	verdict?: RunVerdict | undefined;
 	/** The result that its run reported for later jobs, as compact JSON; the last report counts. Kept after the job has ended. */

@@ -81,7 +81,11 @@ async function doing(id: number, client: McpClient): Promise<string> {
 	const { job, reasons, position } = await client.call("job.why", { id });
 	if (client.job !== undefined && job.after.some((one) => one.job === client.job))
 		return `Job ${id} comes after your own job ${client.job}: it starts once you have ended well, so do not wait for it.`;
-	if (job.status === "running") return `Job ${id} runs since ${job.started_at}; job_logs shows its output.`;
+	if (job.status === "running") {
+		const { tool, message, last_line, turns } = job.run?.progress ?? {};
+		const now = tool ?? message ?? last_line;
+		return `Job ${id} runs since ${job.started_at}${turns ? `, ${turns} turns` : ""}${now ? `; now: ${now}` : ""}; job_logs shows its output.`;
+	}
 	const why =
 		reasons[0] === undefined
 			? ""

@@ -28,6 +28,8 @@ export type RunAgentRecord = {
 	/** The program and the PATH that it was looked up in; used to ask for its version. */
 	readonly program: { name: string; path: string } | null;
 	readonly expect: Expect;
+	/** Its session can go on in another run. Absent in records of earlier versions. */
+	readonly resumes?: boolean;
 };
 
 export type AgentRun = RunAgentRecord & {
@@ -58,7 +60,7 @@ export const enlistAgent = (record: RunAgentRecord): AgentRun => ({
 export function recordIn(json: unknown): RunAgentRecord | null {
 	const { agent_run: found } = (json ?? {}) as { agent_run?: unknown };
 	if (typeof found !== "object" || found === null) return null;
-	const { name, output, stop_signal, home, session, account, own, program, expect } = found as Record<string, unknown>;
+	const { name, output, stop_signal, home, session, account, own, program, expect, resumes } = found as Record<string, unknown>;
 	if (typeof name !== "string" || typeof output !== "string" || !isFormat(output)) return null;
 	const orNull = (value: unknown) => (typeof value === "string" ? value : null);
 	return {
@@ -71,6 +73,7 @@ export function recordIn(json: unknown): RunAgentRecord | null {
 		own: ownIn(own),
 		program: programIn(program),
 		expect: EXPECTS.find((one) => one === expect) ?? "any",
+		resumes: resumes === true,
 	};
 }
 
@@ -97,6 +100,8 @@ export function agentOf({ job, spec, run }: Claimed, settings: SupervisorSetting
 		own: ownOf(profile),
 		program: null,
 		expect: expectedNow(spec.expect, job.asked),
+		// Mode `ralph` starts each run with a fresh context.
+		resumes: (profile?.resume.length ?? 0) > 0 && profile?.output !== "command" && spec.mode !== "ralph",
 	};
 }
 
@@ -151,21 +156,3 @@ export function moveOn(
 /** Judges a run by the rules of the configuration and those of its output format. */
 export const judgeRun = ({ output, watch }: AgentRun, reading: Reading, exit: Exit, about: About): OwnJudgement =>
 	watch === null ? { ...judge(output, reading, exit, about), rule: null } : watch.judge(output, reading, exit, about);
-
-export type AgentProgress = NonNullable<ReturnType<typeof progressOf>>;
-
-/** `tool`: the one that is running now. */
-export function progressOf(agent: AgentRun | null) {
-	if (agent === null || agent.output === "command") return null;
-	const { reading } = agent.reader;
-	const used = reading.total?.used ?? reading.steps;
-	const running = [...reading.tools.values()].at(-1);
-	return {
-		turns: reading.turns,
-		tool_calls: reading.tool_calls,
-		tool: running ? `${running.name}${running.text === "" ? "" : ` ${running.text}`}` : null,
-		message: reading.message === "" ? null : reading.message,
-		tokens: used?.tokens ?? reading.seen,
-		cost_micro: used?.cost_micro ?? null,
-	};
-}

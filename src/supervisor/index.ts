@@ -12,7 +12,6 @@ import type { Claimed, PauseScope } from "../contracts/scheduler.ts";
 import { messageOf } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
 import type { RunVerdict } from "../core/runs/verdict.ts";
-import { progressOf } from "./agent.ts";
 import { createAlarm } from "./alarm.ts";
 import { createClaiming } from "./claiming.ts";
 import type { SupervisorContext, SupervisorDeps } from "./context.ts";
@@ -25,6 +24,7 @@ import { type LogRange, readLog } from "./logs/logs.ts";
 import { createOutputOrder } from "./logs/output-order.ts";
 import { dropForgotten, dropOldFolders } from "./logs/retention.ts";
 import { onCommit, onProcess } from "./notices.ts";
+import { createProgress } from "./progress/progress.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
 import { createRounds } from "./rounds.ts";
 import { folderOf } from "./run.ts";
@@ -33,9 +33,9 @@ import { startRun } from "./start/start.ts";
 import { askStop } from "./stop.ts";
 import { createWaiters } from "./waiters.ts";
 
-export type { AgentProgress } from "./agent.ts";
 export { type ProgramFound, STEPS, type StartStep, type SupervisorDeps } from "./context.ts";
 export type { LogPart } from "./logs/logs.ts";
+export type { ProgressOfRun } from "./progress/progress.ts";
 export type { SupervisorSettings } from "./settings.ts";
 
 export type Supervisor = ReturnType<typeof createSupervisor>;
@@ -168,6 +168,7 @@ function contextOf(
 /** What can be asked of the supervisor, and changes nothing. */
 function viewsOf(context: SupervisorContext) {
 	const { live, processes } = context;
+	const progress = createProgress(context);
 	return {
 		/** Null if this host has no such run. */
 		logs: (job: number, options?: LogRange) => readLog(context, job, options),
@@ -178,7 +179,7 @@ function viewsOf(context: SupervisorContext) {
 			const found = accountIn(context, folderOf(context, job, attempt));
 			return found === null || found.elsewhere !== undefined ? null : found;
 		},
-		/** `progress`: an agent's, as far as its output has been read. */
+		/** `progress`: null unless its program runs. */
 		live: () =>
 			live.all().map((run) => ({
 				run: run.id,
@@ -186,8 +187,12 @@ function viewsOf(context: SupervisorContext) {
 				pid: pidOf(run, processes),
 				since: run.since,
 				frozen: run.frozen !== null,
-				progress: progressOf(run.agent),
+				progress: progress.of(run),
 			})),
+		/** The present progress of each run of this host, or of one job's. */
+		progress: progress.now,
+		/** Calls back with the runs whose progress has changed, at most once a second, until the returned function is called. */
+		onProgress: progress.listen,
 		idle: () => live.size === 0,
 		/** Why this agent cannot be given this prompt; null if it can. */
 		promptProblem: (agent: string, prompt: string) => promptProblem(agent, prompt, context.settings()),

@@ -4,6 +4,7 @@ import type { CommitSummary, EventRow } from "../contracts/scheduler.ts";
 import type { SupervisorContext } from "./context.ts";
 import { see, writeOutcome } from "./end/end.ts";
 import { beginStop } from "./stop.ts";
+import { noteNumber } from "./telling/given.ts";
 
 export function onProcess(context: SupervisorContext, id: string): void {
 	const run = context.live.get(id);
@@ -21,6 +22,10 @@ export function onCommit(context: SupervisorContext, { events, heard, stirred, c
 function onEvent(context: SupervisorContext, event: EventRow, lookAgain: () => void): void {
 	const run = event.job === null ? undefined : context.live.ofJob(event.job);
 	if (!run) return;
+	if (event.kind === "told") {
+		noteNumber(context, run, event.data.number);
+		return;
+	}
 	if (event.kind === "stop_asked") {
 		beginStop(context, run, event.data.kind ?? "cancelled", event.data.reason);
 		return;

@@ -10,6 +10,7 @@ import { onProcessExit } from "./end/end.ts";
 import { enlist, folderOf, type LiveRun, markOf } from "./run.ts";
 import { setClocks, startRun } from "./start/start.ts";
 import { abandon, beginStop } from "./stop.ts";
+import { inPromptOf, noteTold } from "./telling/given.ts";
 
 export type Reconciled = { adopted: number; ended: number; lost: number; started: number; strangers: number };
 
@@ -30,6 +31,10 @@ export async function reconcileRuns(context: SupervisorContext, strangers: "with
 	if (strangers === "with strangers")
 		found.push(...markedRuns(context).filter(({ run }) => !isAssigned.has(run) && !context.live.has(run)));
 	for (const duty of reconcile(runs, found)) carryOut(context, duty, report);
+	for (const { run, claimed } of runs) {
+		const live = context.live.get(run);
+		if (live) noteTold(context, live, claimed.job);
+	}
 	return report;
 }
 
@@ -106,6 +111,7 @@ function take(context: SupervisorContext, claimed: Claimed, pid: number | null):
 	const run = enlist(claimed, context, clock.monotonic());
 	const described = descriptionOf(context, run);
 	run.secret = secretIn(described);
+	run.inPrompt = inPromptOf(described);
 	const agent = run.kind === "agent" ? (recordIn(described) ?? agentOf(claimed, context.settings())) : null;
 	if (agent) run.agent = enlistAgent(agent);
 	if (pid !== null) {

@@ -14,7 +14,14 @@ describe("after a crash", () => {
 		const token = before.processes.machine.launched[0]!.env.SLUICE_TOKEN!;
 		const on = await before.crash();
 		expect(on.supervisor.live()).toEqual([
-			{ run: "1.1", job, pid: expect.any(Number), since: expect.any(Number), frozen: false, progress: null },
+			{
+				run: "1.1",
+				job,
+				pid: expect.any(Number),
+				since: expect.any(Number),
+				frozen: false,
+				progress: expect.objectContaining({ last_line: null }),
+			},
 		]);
 		expect(on.supervisor.roleOfToken(token)).toEqual({ job, run: "1.1", token: expect.any(Number) });
 		expect(on.processes.machine.signals).toEqual([]);

@@ -10,6 +10,8 @@ import { reconcileRuns } from "./reconciling.ts";
 import type { LiveRun } from "./run.ts";
 import { isOverdue } from "./start/start.ts";
 import { abandon, climb } from "./stop.ts";
+import { reportGiven } from "./telling/given.ts";
+import { checkTold } from "./telling/told.ts";
 
 const SCAN_MS = 5_000;
 const RECONCILE_MS = 10_000;
@@ -46,7 +48,7 @@ export function createRounds(context: SupervisorContext, fault: (error: unknown)
 		if (scanAt <= now) scan(now);
 		let next = Number.POSITIVE_INFINITY;
 		for (const run of live.all()) {
-			for (const check of [awaitStart, checkClocks, climb, watchLogs]) next = Math.min(next, check(context, run, now));
+			for (const check of [awaitStart, checkClocks, checkTold, climb, watchLogs]) next = Math.min(next, check(context, run, now));
 		}
 		next = Math.min(next, clearing.beat(now));
 		if (clearing.size === 0) onCleared();
@@ -59,6 +61,7 @@ export function createRounds(context: SupervisorContext, fault: (error: unknown)
 		for (const run of live.all()) {
 			if (see(context, run)) continue;
 			if (run.stage.is === "running") reportStarted(context, run);
+			if (run.stage.is === "running") reportGiven(context, run);
 			listen(context, run, now);
 			if (isOverdue(context, run, now)) reconcileAt = now;
 		}
@@ -92,6 +95,7 @@ function awaitStart(context: SupervisorContext, run: LiveRun, now: number): numb
 	if (stage.lookAt > now) return stage.lookAt;
 	if (!see(context, run)) expectStart(context, run);
 	reportStarted(context, run);
+	if (run.stage !== stage) reportGiven(context, run);
 	return run.stage === stage ? stage.lookAt : Number.POSITIVE_INFINITY;
 }
 

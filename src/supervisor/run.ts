@@ -46,6 +46,11 @@ export type LiveRun = {
 	/** `asking`: a stop is being recorded. `stop`: it is recorded; only then is the first signal sent. */
 	asking: boolean;
 	stop: Stop | null;
+	/** Numbers of the told texts that its prompt has; `given`: that is reported. */
+	inPrompt: readonly number[];
+	given: boolean;
+	/** Told texts that it has not got. `heard`: what its agent had reported when the first came; `lookAt`: monotonic milliseconds of the next look. */
+	readonly awaited: { numbers: Set<number>; heard: number; lookAt: number };
 	/** The run's verdict, once it is recorded. */
 	verdict: RunVerdict | null;
 	/** Monotonic milliseconds since when the run has been frozen by SIGSTOP. */
@@ -103,6 +108,9 @@ export function enlist({ job, run }: Claimed, place: RunFolders, now: number): L
 		silence: null,
 		asking: false,
 		stop: null,
+		inPrompt: [],
+		given: false,
+		awaited: { numbers: new Set(), heard: 0, lookAt: 0 },
 		verdict: run.verdict ?? null,
 		frozen: null,
 		fenced: false,

@@ -20,12 +20,19 @@ const RETRY_MS = 1_000;
 
 const RUNGS = { agent: ["SIGINT", "SIGTERM", "SIGKILL"], command: ["SIGTERM", "SIGKILL"] } as const;
 
-/** Records that a run should be stopped, then stops it. */
-export async function askStop(context: SupervisorContext, run: LiveRun, kind: StopKind, reason: string): Promise<void> {
+/** Records that a run should be stopped, then stops it. `resumes`: its job goes on at once. */
+export async function askStop(
+	context: SupervisorContext,
+	run: LiveRun,
+	kind: StopKind,
+	reason: string,
+	then: "resumes" | "waits" = "waits",
+): Promise<void> {
 	if (run.asking || run.stop || run.stage.is === "ending" || run.stage.is === "leaving") return;
 	run.asking = true;
 	try {
-		await context.scheduler.stop({ job: run.job, token: run.token }, { kind, reason }, { by: "supervisor" });
+		const stop = { kind, reason, ...(then === "resumes" ? { resumes: true as const } : {}) };
+		await context.scheduler.stop({ job: run.job, token: run.token }, stop, { by: "supervisor" });
 		beginStop(context, run, kind, reason);
 	} catch (error) {
 		if (isOvertaken(error)) abandon(context, run);

@@ -9,6 +9,7 @@ import { createDiffs } from "./diffs.ts";
 import { enterWorktree } from "./entering.ts";
 import { restorePointer } from "./hooks.ts";
 import { isChanged, leaveWorktree } from "./leaving.ts";
+import { changedLines } from "./lines.ts";
 import { createMakers, type Makers } from "./makers.ts";
 import { createMergeQueue } from "./merging/merge-queue.ts";
 import { prune } from "./prune.ts";
@@ -81,6 +82,7 @@ const workspacesOf = (context: WorkspaceContext, makers: Makers): Workspaces => 
 		const record = recordOf(context, job);
 		return record === null ? null : isChanged(context, record, worktreeOf(context, record.repo, job)).catch(() => null);
 	},
+	lines: (job) => changedLines(context, job).catch(() => null),
 	async leave({ job, dir }, ending) {
 		const record = recordOf(context, job);
 		const repo = record && context.repo(record.repo);

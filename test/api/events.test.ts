@@ -2,6 +2,8 @@
 
 import { get, type IncomingMessage } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { NO_PROGRESS } from "../../src/core/runs/progress.ts";
+import type { ProgressOfRun } from "../../src/supervisor/index.ts";
 import type { Desk } from "../make/daemons/served.ts";
 import { openDesk, openDoors, TOKENS } from "../make/daemons/served.ts";
 
@@ -211,5 +213,53 @@ describe("/events", () => {
 		await one.until(() => one.over).catch(() => {});
 		expect(one.over).toBe(true);
 		await serving.close();
+	});
+
+	describe("progress of live runs", () => {
+		const progress = (job: number, turns: number): ProgressOfRun => ({ job, attempt: 1, at: 0, progress: { ...NO_PROGRESS, turns } });
+		const told = (reader: Reader) => reader.events.filter(({ event }) => event === "progress");
+
+		test("comes without a number: of each run at first, then at most once a second, the latest state always, none after the end", async () => {
+			const desk = await openDesk();
+			desk.pretended.progress = [progress(1, 3), progress(2, 1)];
+			const { url } = await openDoors(desk);
+			const reader = await Reader.open(url, "/events");
+			await reader.until(() => told(reader).length === 2);
+			expect(told(reader)[0]).toMatchObject({
+				id: Number.NaN,
+				data: { kind: "progress", job: 1, attempt: 1, turns: 3, lines_added: null },
+			});
+			const began = performance.now();
+			for (let turns = 4; turns <= 50; turns++) {
+				desk.pretended.progress = [progress(1, turns), progress(2, 1)];
+				for (const call of desk.pretended.listeners) call([progress(1, turns)]);
+				await desk.context.host.turn();
+			}
+			// It ends before its next frame is due.
+			for (const call of desk.pretended.listeners) call([progress(2, 2)]);
+			desk.pretended.progress = [progress(1, 50)];
+			await reader.until(() => told(reader).some(({ data }) => data.turns === 50));
+			expect(performance.now() - began).toBeGreaterThan(900);
+			expect(told(reader).map(({ data }) => [data.job, data.turns])).toEqual([
+				[1, 3],
+				[2, 1],
+				[1, 50],
+			]);
+			reader.response.destroy();
+			while (desk.pretended.listeners.size > 0) await desk.context.host.turn();
+		});
+
+		test("a client that comes back gets the present state, and an answer that ends has it too", async () => {
+			const desk = await openDesk();
+			await mark(desk, 0);
+			desk.pretended.progress = [progress(1, 7)];
+			const { url } = await openDoors(desk);
+			const back = await Reader.open(url, "/events", { "last-event-id": String(await desk.t.sluice.lastEvent()) });
+			await back.until(() => told(back).length > 0);
+			expect(told(back)).toMatchObject([{ data: { job: 1, turns: 7 } }]);
+			const once = await Reader.open(url, "/events?since=0&once");
+			await once.until(() => told(once).length > 0);
+			expect(once.events.map(({ event }) => event)).toEqual(["host_joined", "marked", "progress"]);
+		});
 	});
 });

@@ -69,10 +69,10 @@ export function shareStream(client: Pick<RpcClient, "stream" | "poll">, token: s
 			);
 		};
 		const catchUp = async () => {
-			// An answer has so many events at most; one without any is a comment.
+			// An answer has so many events at most; one without any has a comment, or the progress of runs.
 			for (let text = await client.poll(since()); !leads; text = await client.poll(since())) {
 				heard(text);
-				if (!text.includes("\ndata:")) break;
+				if (!/^id:/m.test(text)) break;
 			}
 			const missed = early ?? [];
 			early = null;

@@ -34,6 +34,7 @@ async function phases(daemon: { lists: boolean }, tries: number): Promise<{ seen
 				};
 			},
 			monotonic: () => 0,
+			progressed: () => {},
 			changed: () => {},
 			linked: ({ phase }) => {
 				if (seen.at(-1) !== phase) seen.push(phase);

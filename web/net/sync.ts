@@ -6,12 +6,12 @@
 //   stale     nothing comes: what is shown is as old as `heardAt` says
 //   refused   the daemon refuses this page's token: nothing more is tried
 
-import type { EventDocument } from "../../src/api/documents.ts";
+import type { EventDocument, ProgressDocument } from "../../src/api/documents.ts";
 import type { Status } from "../../src/core/job.ts";
 import type { Jobs } from "../state/jobs.ts";
 import { FIELDS, type RowFields } from "../state/row.ts";
 import { Refused, type RpcClient } from "./client.ts";
-import { SseReader } from "./sse.ts";
+import { type Frame, SseReader } from "./sse.ts";
 
 export type LinkPhase = "loading" | "live" | "polling" | "stale" | "refused";
 export type LinkState = { phase: LinkPhase; heardAt: number; problem: string | null };
@@ -27,6 +27,8 @@ export type SyncParts = {
 	monotonic(): number;
 	/** Called after a change: `events` are those that were just applied. */
 	changed(events: readonly EventDocument[]): void;
+	/** Called after runs have told what they are doing now. */
+	progressed(): void;
 	linked(link: LinkState): void;
 };
 
@@ -47,6 +49,9 @@ const PIECE = 500;
 const RECENT = 2000;
 const FAILURES = 500;
 const BAD: Status[] = ["failed", "blocked_by_dependency", "expired"];
+
+/** Frames about progress have no number, and are no events of the history. */
+const isProgress = ({ event }: Frame): boolean => event === "progress";
 
 export class Sync {
 	private link: LinkState;
@@ -179,7 +184,13 @@ export class Sync {
 	private take(frames: ReturnType<SseReader["feed"]>): "taken" | "gap" {
 		if (frames.length === 0) return "taken";
 		if (frames.some(({ event }) => event === "gap")) return "gap";
-		const events = frames.map(({ data }) => JSON.parse(data) as EventDocument);
+		const [news, stored] = [frames.filter(isProgress), frames.filter((frame) => !isProgress(frame))];
+		if (news.length > 0) {
+			this.parts.jobs.progress.take(news.map(({ data }) => JSON.parse(data) as ProgressDocument));
+			this.parts.progressed();
+		}
+		if (stored.length === 0) return "taken";
+		const events = stored.map(({ data }) => JSON.parse(data) as EventDocument);
 		this.parts.jobs.events(events);
 		this.parts.changed(events);
 		this.gather();

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { EventDocument } from "../../src/api/documents.ts";
 import type { EventKind } from "../../src/core/event.ts";
+import { NO_PROGRESS } from "../../src/core/runs/progress.ts";
 import { COLUMNS, Columns, columnOf, filtered, matcher, shown } from "./board.ts";
 import { Jobs } from "./jobs.ts";
 import { ToldQueue } from "./queue.ts";
@@ -218,4 +219,13 @@ describe("the queue in the daemon's words", () => {
 		expect(rowOf(job(1, { started_at, status: "running" }), 1).startedAt).toBe(Date.parse(started_at));
 		expect(rowOf(job(1, { started_at, status: "failed", ended_at: started_at }), 1).startedAt).toBe(Date.parse(started_at));
 	});
+});
+
+test("what a run was told to do is forgotten when it ends, and not when another does", () => {
+	const jobs = new Jobs();
+	const told = (job: number) => ({ kind: "progress" as const, at: "", job, attempt: 1, ...NO_PROGRESS });
+	jobs.progress.take([told(1), told(2)]);
+	const data = { from: "running" as const, to: "succeeded" as const, exit_code: 0, attempt: 1 };
+	jobs.events([{ seq: 9, at: "2026-01-05T12:00:00.000Z", kind: "ended", job: 1, by: "x", data }]);
+	expect([...jobs.progress.keys()]).toEqual([2]);
 });

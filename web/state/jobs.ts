@@ -8,6 +8,7 @@ import type { EventDocument } from "../../src/api/documents.ts";
 import { isMove, type MoveKind } from "../../src/core/event.ts";
 import { isTerminal } from "../../src/core/job.ts";
 import { Columns } from "./board.ts";
+import { ToldProgress } from "./progress.ts";
 import { type PageRow, type RowFields, rowOf } from "./row.ts";
 
 /** Maximum jobs of each of both columns that are kept; the oldest are dropped first. Failures are kept apart, so that no number of successes drops them. */
@@ -17,6 +18,7 @@ const ENDED_KEPT = { failed: 1000, done: 3000 };
 const MANY = 500;
 
 export class Jobs {
+	readonly progress = new ToldProgress();
 	readonly rows = new Map<number, PageRow>();
 	readonly columns = new Columns();
 	/** Incremented with every change. */
@@ -72,6 +74,7 @@ export class Jobs {
 
 	events(events: readonly EventDocument[]): void {
 		for (const event of events) this.event(event);
+		this.progress.heard(events);
 		this.trim();
 	}
 

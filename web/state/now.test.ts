@@ -1,8 +1,8 @@
 // Words of the home: late runs, what an agent does, amounts.
 
 import { expect, test } from "vitest";
-import type { RunningNow } from "../../src/api/documents/now.ts";
-import { activityOf, isOwnTurn, lateness, short } from "./now.ts";
+import { NO_PROGRESS } from "../../src/core/runs/progress.ts";
+import { activityOf, isOwnTurn, lateness, latestProgress, linesWords, short } from "./now.ts";
 import { clock, microsOf } from "./words.ts";
 
 test("a run is late when it takes longer than nine of ten such runs", () => {
@@ -10,11 +10,20 @@ test("a run is late when it takes longer than nine of ten such runs", () => {
 	expect([lateness(119_000, usual), lateness(121_000, usual), lateness(1, null)]).toEqual(["usual", "late", "unknown"]);
 });
 
-test("what a run does: the tool and the first line of the message, or the last line of a command", () => {
-	const run = (progress: unknown, last_line: string | null) =>
-		activityOf({ job: { run: { progress } }, last_line } as unknown as RunningNow);
-	expect(run({ tool: "Edit a.ts", message: "Adding the test\nand more" }, null)).toEqual({ tool: "Edit a.ts", text: "Adding the test" });
-	expect(run(null, "412 passed")).toEqual({ tool: null, text: "412 passed" });
+test("what a run does: the tool and the message, or the last line of a command; how many lines it changed", () => {
+	const agent = { ...NO_PROGRESS, tool: "Edit a.ts", message: "Adding the test", lines_added: 88, lines_removed: 0 };
+	expect(activityOf(agent)).toEqual({ tool: "Edit a.ts", text: "Adding the test" });
+	expect(activityOf({ ...NO_PROGRESS, last_line: "412 passed" })).toEqual({ tool: null, text: "412 passed" });
+	expect([linesWords(agent), linesWords(NO_PROGRESS), linesWords({ lines_added: 0, lines_removed: 0 })]).toEqual(["+88 −0", "", ""]);
+});
+
+test("the progress that was told last counts, for the attempt that runs now", () => {
+	const told = { kind: "progress", at: "", job: 7, attempt: 2, ...NO_PROGRESS, turns: 5 } as const;
+	const run = { attempt: 2, progress: { ...NO_PROGRESS, turns: 3 } };
+	expect(latestProgress(told, run)?.turns).toBe(5);
+	expect(latestProgress(told, { ...run, attempt: 3 })?.turns).toBe(3);
+	expect(latestProgress(undefined, run)?.turns).toBe(3);
+	expect(latestProgress(told, null)).toBeNull();
 });
 
 test("a full machine is no trouble of its own; a full lane is", () => {

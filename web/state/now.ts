@@ -2,7 +2,9 @@
 
 import type { NowJob, RunningNow } from "../../src/api/documents/now.ts";
 import type { CauseDocument } from "../../src/api/documents/queue.ts";
+import type { ProgressDocument } from "../../src/api/documents.ts";
 import { mergeWords } from "../../src/core/job.ts";
+import type { RunProgress } from "../../src/core/runs/progress.ts";
 import { inWords } from "./words.ts";
 
 /** These jobs only wait for the next free slot, or for their worker. */
@@ -16,12 +18,20 @@ export function aboutEnd(job: NowJob): string {
 }
 
 /** What a run does now: the tool that runs and the last message of an agent, the last line of a command. */
-export function activityOf({ job, last_line }: RunningNow): { tool: string | null; text: string | null } {
-	const { progress } = job.run ?? { progress: null };
-	if (progress === null) return { tool: null, text: last_line };
-	const [first = ""] = (progress.message ?? "").trim().split("\n");
-	return { tool: progress.tool, text: first === "" ? null : first };
-}
+export const activityOf = (progress: RunProgress | null): { tool: string | null; text: string | null } => ({
+	tool: progress?.tool ?? null,
+	text: progress?.message ?? progress?.last_line ?? null,
+});
+
+/** What was told of the run since it was read, or else what was read. */
+export const latestProgress = (
+	told: ProgressDocument | undefined,
+	run: { attempt: number; progress: RunProgress | null } | null,
+): RunProgress | null => (run === null ? null : told?.attempt === run.attempt ? told : run.progress);
+
+/** `+88 −12`; empty while no lines have changed, or if they are not known. */
+export const linesWords = ({ lines_added: added, lines_removed: removed }: Pick<RunProgress, "lines_added" | "lines_removed">): string =>
+	added || removed ? `+${added ?? 0} −${removed ?? 0}` : "";
 
 /** Nothing shorter is worth a mark. */
 const SHORT_MS = 30_000;

@@ -31,8 +31,6 @@ export type NeedsYou = {
 };
 export type RunningNow = {
 	job: NowJob;
-	/** The last line that a command has written; null for an agent, whose progress is in `job.run`, and for a run of another host. */
-	last_line: string | null;
 	usual: { p50_ms: number; p90_ms: number } | null;
 	end: RangeDocument | null;
 };
@@ -56,7 +54,7 @@ export type NowDocument = {
 	done: { end: RangeDocument | null; stuck: number; note: string | null };
 };
 
-const SHOWN = { people: 50, running: 60, next: 12, failed: 8, ended: 10, lines: 30 };
+const SHOWN = { people: 50, running: 60, next: 12, failed: 8, ended: 10 };
 /** Fewer runs say nothing about what is usual. */
 const ENOUGH_RUNS = 5;
 const DAY_MS = 86_400_000;
@@ -88,9 +86,7 @@ export async function nowDocument(context: Context): Promise<NowDocument> {
 		now: rfc3339(clock.now()),
 		counts: await countsOf(context),
 		needs_you: needsOf({ status, merges, all, behind }),
-		running: live
-			.sort((a, b) => Date.parse(a.started_at ?? "") - Date.parse(b.started_at ?? ""))
-			.map((job, index) => runningNow(context, job, forecast, index < SHOWN.lines ? "read its last line" : "no line")),
+		running: live.sort((a, b) => Date.parse(a.started_at ?? "") - Date.parse(b.started_at ?? "")).map((job) => runningNow(job, forecast)),
 		next: jobs.flatMap(({ id, cause }) => {
 			const job = all.get(id);
 			return job ? [{ job, cause, start: rangeDocument(forecast?.jobs.find((one) => one.id === id)?.start ?? null) }] : [];
@@ -123,26 +119,14 @@ function needsOf({ status, merges, all, behind }: People): NeedsYou[] {
 	].sort((a, b) => (a.since < b.since ? -1 : 1));
 }
 
-function runningNow({ supervisor }: Context, job: NowJob, forecast: Forecast | null, line: "read its last line" | "no line"): RunningNow {
+function runningNow(job: NowJob, forecast: Forecast | null): RunningNow {
 	const known = forecast?.jobs.find((one) => one.id === job.id);
-	const isRead = line === "read its last line" && job.run !== null && job.run.progress === null && job.agent === null;
 	return {
 		job,
-		last_line: isRead
-			? lastLine(supervisor.logs(job.id, { attempt: job.attempt, stream: "both", tail: 3, limit: 4096 })?.text ?? "")
-			: null,
 		usual: known?.basis?.like === "same" && known.basis.runs >= ENOUGH_RUNS ? known.basis.usual : null,
 		end: rangeDocument(known?.end ?? null),
 	};
 }
-
-const lastLine = (text: string): string | null =>
-	text
-		.split("\n")
-		.map((line) => line.trim())
-		.filter(Boolean)
-		.at(-1)
-		?.slice(0, 500) ?? null;
 
 /** Runs that ended since midnight, by the rollups, and jobs that ended in the last hour. */
 const spent = new Reused(async ({ scheduler, clock }: Context) => {

@@ -63,7 +63,7 @@ export const SCHEDULER_METHODS = {
 			"What needs a person, what runs and what it is doing, what starts next and what the rest waits for, what has just ended, what it costs, when it is done: the home of the page in one answer.",
 		params: {},
 		result:
-			"{now, counts, needs_you: [{job, asks, text, since, waiting}], running: [{job, doing, last_line, usual, end}], next: [{job, cause, start}], causes: [{kind, subject, detail, jobs, clears_at, remedy}], failed: [job], ended: [job], money: {today_micro, hour_micro, since, complete, budgets}, done: {end, stuck, note}}; a `job` here has a part of its fields",
+			"{now, counts, needs_you: [{job, asks, text, since, waiting}], running: [{job, usual, end}], next: [{job, cause, start}], causes: [{kind, subject, detail, jobs, clears_at, remedy}], failed: [job], ended: [job], money: {today_micro, hour_micro, since, complete, budgets}, done: {end, stuck, note}}; a `job` here has a part of its fields",
 	}),
 	"scheduler.run": viewerMethod<Doc<PlanReport>>()({
 		about:

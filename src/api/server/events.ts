@@ -1,5 +1,5 @@
 // GET /events: every event as it happens, as server-sent events. Reads from the store at the client's own pace, so nothing piles up for a slow client, and
-// a client that reconnects with the last number it saw misses nothing.
+// a client that reconnects with the last number it saw misses nothing. Between them come frames about the progress of live runs, which have no number.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EventRow } from "../../contracts/scheduler.ts";
@@ -7,6 +7,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { Caller, Context } from "../context.ts";
 import type { RpcServer } from "../dispatch.ts";
 import { eventDocument } from "../documents.ts";
+import { progressFrames, streamProgress } from "./progress-stream.ts";
 import { type HttpReply, refusal } from "./reply.ts";
 
 export type StreamOptions = {
@@ -76,6 +77,11 @@ async function streamEvents(
 	if (since > last) await out.write(gap(last + 1, since, last));
 	// Sent at once, so that a client can distinguish a buffered stream from one in which nothing happens.
 	else await out.write(": here\n\n");
+	if (!out.closed)
+		response.once(
+			"close",
+			streamProgress(context, (text) => out.offer(text)),
+		);
 	await pump(context, out, Math.min(since, last));
 	return undefined;
 }
@@ -95,7 +101,11 @@ async function once(context: Context, since: number, last: number): Promise<Http
 			seen = event.seq;
 			if (seen >= last || ++count >= MAX_EVENTS) break;
 		}
-	return { status: 200, headers: { "Content-Type": "text/event-stream; charset=utf-8" }, body: text || ": here\n\n" };
+	return {
+		status: 200,
+		headers: { "Content-Type": "text/event-stream; charset=utf-8" },
+		body: text + progressFrames(context) || ": here\n\n",
+	};
 }
 
 const frame = (event: EventRow): string => `id: ${event.seq}\nevent: ${event.kind}\ndata: ${JSON.stringify(eventDocument(event))}\n\n`;
@@ -149,6 +159,13 @@ class Outlet {
 		await new Promise<void>((resolve) => {
 			this.release = resolve;
 		});
+	}
+
+	/** Writes a text that may be left out, unless the client has to read first. Returns whether it was written. */
+	offer(text: string): boolean {
+		if (this.closed || this.response.writableNeedDrain) return false;
+		this.response.write(text);
+		return true;
 	}
 
 	end(): void {

@@ -60,7 +60,9 @@ here  live         2    4  gpu     5s ago
 		expect(out).toContain("Budget: owner:ann has used $5.00 of $5.00\n");
 	});
 
-	test("status --watch survives a restart of the daemon", async () => {
+	const PROGRESS = { turns: 14, tokens: 41_200, tool: "Edit\u001b[31m a.ts", cost_micro: 920_000, lines_added: 88, lines_removed: 12 };
+
+	test("status --watch shows what each run is doing, and survives a restart of the daemon", async () => {
 		const turns = [{ ...STATUS, running: 1 }, Gone, { ...STATUS, running: 2 }];
 		const line = await openCommandLine({
 			"scheduler.status": () => {
@@ -70,9 +72,12 @@ here  live         2    4  gpu     5s ago
 				if (turn === undefined) throw new Refusal("enough", { code: "invalid" });
 				return turn as typeof STATUS;
 			},
+			"job.list": { jobs: [job(3, { status: "running", name: "build", run: { started_at: ago(65_000), progress: PROGRESS } })] },
 		});
 		const { out } = await line.run("status --watch");
 		expect(out.match(/Running: \d/g)).toEqual(["Running: 1", "Running: 2"]);
+		expect(out).toContain("job 3 (build)  ▸ Edit a.ts  14 turns, 41 k tokens, $0.92, +88 −12  1m 5s\n");
+		expect(out).toContain("and 1 more: sluice top");
 	});
 
 	test("status without a daemon says so and starts none", async () => {

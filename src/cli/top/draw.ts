@@ -134,15 +134,16 @@ function listLines(state: TopState, columns: number, room: number, paint: Paint)
 const headingLine = ({ heading, count }: Extract<Row, { heading: Section }>, paint: Paint): string =>
 	paint(heading === "needs you" ? "yellow" : "dim", `${heading.toUpperCase()} ${count}`);
 
-/** How the job stands; of an agent's run also what it is doing, and what that has cost so far. */
+/** How the job stands; of a run also what it is doing, and what that has cost so far. */
 function doing(job: ShownJob, paint: Paint, now: number): string {
 	const stands = cellOf("remark", job, paint, now);
 	const progress = job.status === "running" ? job.run?.progress : undefined;
 	if (!progress) return stands;
-	const { tool, message, turns, cost_micro } = progress;
+	const { tool, message, last_line, turns, cost_micro } = progress;
 	const words = [
 		tool ? `▸ ${printable(tool)}` : "",
 		message ? `“${printable(message)}”` : "",
+		last_line ? printable(last_line) : "",
 		turns ? `${turns} ${turns === 1 ? "turn" : "turns"}` : "",
 		cost_micro ? dollars(cost_micro) : "",
 	];

@@ -75,6 +75,13 @@ describe("the picture", () => {
 		expect(line).toContain("for 5s · ▸ Edit src/price.ts · “Adding the test” · 14 turns · $0.92");
 	});
 
+	test("the last line that a command has written", () => {
+		const progress = { turns: null, tool: null, message: null, last_line: "412 \u001b[2Jpassed" };
+		const jobs = [job(4, { status: "running", run: { started_at: ago(5000), progress } })] as ShownJob[];
+		const lines = draw(state({ jobs, needs: new Set() }), { columns: 160, rows: 12 }, paintWith("off"));
+		expect(lines.some((one) => one.endsWith("for 5s · 412 passed"))).toBe(true);
+	});
+
 	test.each([
 		[20, 5],
 		[40, 10],

@@ -9,6 +9,7 @@
 //   any, and its session is gone                    cannot be resumed
 
 import type { ExitKind } from "../job.ts";
+import { type Told, wordsForResumed } from "../runs/told.ts";
 import type { Outcome } from "./stream/happening.ts";
 
 /** The previous run, as it reported itself. */
@@ -42,9 +43,12 @@ export function continues(before: Before | null, session: string | undefined): {
 }
 
 /** The resumed session has the task already; sending it again would make the agent begin again. */
-export function promptForResumed(why: ExitKind, answer: string | undefined, feedback: string | null): string {
-	const words = answer ?? (feedback === null ? WORDS[why] : undefined) ?? "Go on with the task.";
-	return feedback === null ? words : answer === undefined ? feedback : `${words}\n\n${feedback}`;
+export function promptForResumed(why: ExitKind, answer: string | undefined, feedback: string | null, told: readonly Told[] = []): string {
+	const heard = told.length === 0 ? null : wordsForResumed(told);
+	// What a person tells the agent is a reason to go on by itself, unless something else has stopped it.
+	const isUnasked = answer === undefined && (feedback !== null || (heard !== null && why === "preempted"));
+	const words = isUnasked ? null : (answer ?? WORDS[why] ?? "Go on with the task.");
+	return [words, heard, feedback].filter((part) => part !== null).join("\n\n");
 }
 
 const WORDS: Partial<Record<ExitKind, string>> = {

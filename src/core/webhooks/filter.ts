@@ -32,6 +32,8 @@ const KINDS: Record<EventKind, true> = {
 	approval_asked: true,
 	approved: true,
 	answered: true,
+	told: true,
+	told_given: true,
 	merge: true,
 	merge_asked: true,
 	reserved: true,

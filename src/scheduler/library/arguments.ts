@@ -8,6 +8,7 @@ import * as check from "../../core/input/check.ts";
 import { exactPayload, readPayload } from "../../core/input/payload.ts";
 import { MERGE_STATUSES, STATUSES, STOP_KINDS } from "../../core/job.ts";
 import { STATS_BUCKETS, STATS_BY } from "../../core/rollups/stats.ts";
+import { TOLD_CHARACTERS } from "../../core/runs/told.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
 import { type Fields, fieldsReader, type Reader } from "../../core/schema/field.ts";
 import { CLAIM, HOST_RUN_END, RUN_END } from "../../core/schema/run.ts";
@@ -44,6 +45,7 @@ const optional =
 		value === undefined || value === null ? undefined : read(value);
 
 const text = (value: unknown, field: string) => check.text(value, field);
+const toldText = (value: unknown, field: string) => check.text(value, field, { max: TOLD_CHARACTERS });
 const time = (value: unknown, field: string) => check.integer(value, field, 0, check.MAX_TIME);
 const whole = (min: number, max?: number) => (value: unknown, field: string) => check.integer(value, field, min, max);
 const id = at("id", whole(1));
@@ -163,6 +165,7 @@ export const ARGUMENTS = {
 		object("stop", {
 			kind: (value, field) => check.oneOf(value, STOP_KINDS, field),
 			reason: (value, field) => check.text(value, field, { max: 10_000 }),
+			resumes: (value, field) => (check.flag(value, field) ? true : undefined),
 		}),
 		act(),
 	],
@@ -172,6 +175,10 @@ export const ARGUMENTS = {
 	verdict: [itsRun, object("said", { verdict: same, text: same }), act()],
 	result: [itsRun, same, act()],
 	takeResults: [itsRun],
+	toldGiven: [
+		run,
+		at("numbers", (value, field) => check.list(value, field, 1000).map((one, index) => whole(1)(one, `${field}[${index}]`))),
+	],
 	cancel: [id, act({ subtree: check.flag })],
 	cancelAll: [ids, act({ subtree: check.flag })],
 	retry: [id, act()],
@@ -186,6 +193,8 @@ export const ARGUMENTS = {
 	approve: [id, act()],
 	reject: [id, act()],
 	answer: [id, at("text", text), act({ grant: granted })],
+	tell: [id, at("text", toldText), act()],
+
 	pause: [scope, act({ until: time })],
 	resume: [scope, act()],
 	closeBreaker: [breaker, act()],

@@ -61,6 +61,7 @@ export function jobMethods({ core, clock }: LibraryParts, tick: () => Promise<un
 		approve: async (job, act) => core.call("approve", { job }, act),
 		reject: async (job, act) => core.call("reject", { job, reason: act?.reason ?? "rejected" }, act),
 		answer: async (job, text, act) => core.call("answer", { job, text, grant: act?.grant }, act),
+		tell: async (job, text, act) => core.call("tell", { job, text }, act),
 		merged: async (job, status, report) => core.call("merged", { job, status, report: report ?? {} }),
 		mergeAgain: async (job, act) => core.call("mergeAgain", { job }, act),
 		dropMerge: async (job, act) => core.call("dropMerge", { job, reason: act?.reason }, act),

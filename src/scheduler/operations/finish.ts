@@ -5,9 +5,12 @@ import type { Op } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { footprint } from "../../core/gates/buckets/capacity.ts";
 import { quotaOf } from "../../core/gates/buckets/holds.ts";
+import { given } from "../../core/given.ts";
 import { drop, type Job, type RunningJob, type StopKind } from "../../core/job.ts";
+import { RUN_NOW } from "../../core/order.ts";
 import { exitKindOf, type Next } from "../../core/outcome.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
+import { pendingOf } from "../../core/runs/told.ts";
 import { accountWorks, limitAccount } from "../limits/account-holds.ts";
 import { launchFailed, launchWorked, probeUndecided } from "../limits/breakers.ts";
 import { chargeRun, releaseBudgets } from "../limits/budgets.ts";
@@ -69,10 +72,14 @@ export function* extendAll(tx: Tx, { runs }: { runs: { job: number; token: numbe
 }
 
 /** Records a stop before the first signal is sent. If a stop was requested earlier, that one stays. */
-export function* stop(tx: Tx, run: { job: number; token: number }, { kind, reason }: { kind: StopKind; reason: string }): Op<void> {
+export function* stop(
+	tx: Tx,
+	run: { job: number; token: number },
+	{ kind, reason, resumes }: { kind: StopKind; reason: string; resumes?: true | undefined },
+): Op<void> {
 	const job = yield* runningJob(tx, run);
 	if (job.run.intent) return;
-	job.run.intent = { kind, reason, by: tx.by, at: tx.now };
+	job.run.intent = { kind, reason, by: tx.by, at: tx.now, ...given({ resumes }) };
 	tx.touch(job);
 	tx.event("stop_asked", job.id, { kind, reason });
 }
@@ -110,11 +117,16 @@ export function* finish(tx: Tx, told: RunEnd, decided?: Next): Op<Ended> {
 
 	if (run.verdict !== undefined) job.verdict = run.verdict;
 
+	// A person told the agent something that this run has not got, and the run is done: its session goes on with the text.
+	const unheard = exit_kind === "completed" && run.intent === undefined && ending.session !== undefined && pendingOf(job.told).length > 0;
 	const next: Next =
-		decided ?? (refunded ? { to: "wait", exit_kind, burns: "nothing" } : policy.afterRun(job, ending, tx.config, tx.now, tx.chance(), met));
+		(unheard ? { to: "wait", exit_kind: "preempted", burns: "nothing" } : decided) ??
+		(refunded ? { to: "wait", exit_kind, burns: "nothing" } : policy.afterRun(job, ending, tx.config, tx.now, tx.chance(), met));
 	job.due_at = undefined;
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else if (job.stays !== undefined) drop(job, ["stays"]);
+	// First in the order, so that the claim of this transaction gives the job its slot and its locks back.
+	if (next.to === "wait" && (unheard || run.intent?.resumes)) job.rank = RUN_NOW + tx.nextId("rank");
 	if (next.to === "end") yield* end(tx, job, next, ending);
 	else yield* wait(tx, job, next, ending);
 	// Charge last: a breached budget may stop runs, and this run must have ended by then.

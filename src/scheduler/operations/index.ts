@@ -36,6 +36,7 @@ import { learn, mark, record } from "./observe.ts";
 import * as outputs from "./outputs.ts";
 import { rewind, rewindAll } from "./rewind.ts";
 import * as settings from "./settings.ts";
+import * as told from "./tell.ts";
 import * as triggers from "./triggers.ts";
 import { type GcCursor, gcSome, recover } from "./upkeep.ts";
 import * as verdicts from "./verdicts.ts";
@@ -122,7 +123,11 @@ export const OPERATIONS = {
 	answered: row(ends.answered, ofJob),
 	extend: row(ends.extend, ofJob),
 	extendAll: row(ends.extendAll),
-	stop: row((tx, { job, token, ...stop }: OfRun & { kind: StopKind; reason: string }) => ends.stop(tx, { job, token }, stop), ofJob),
+	stop: row(
+		(tx, { job, token, ...stop }: OfRun & { kind: StopKind; reason: string; resumes?: true | undefined }) =>
+			ends.stop(tx, { job, token }, stop),
+		ofJob,
+	),
 	finish: row((tx, ending: RunEnd) => ends.finish(tx, ending), { ...ofJob, phase: "end" }),
 	recover: row((tx, { host, found, reboot }: OfHost & { found: Parameters<Scheduler["recover"]>[0]; reboot: boolean }) =>
 		recover(tx, host, found, reboot),
@@ -136,6 +141,7 @@ export const OPERATIONS = {
 	),
 	sayResult: row((tx, { job, token, result }: OfRun & { result: string }) => verdicts.sayResult(tx, { job, token }, result), ofJob),
 	takeResults: row(verdicts.takeResults, ofJob),
+	toldGiven: row(told.toldGiven, ofJob),
 	keepOutput: row((tx, { job, attempt, output }: OfJob & { attempt: number; output: RunOutput }) =>
 		outputs.keepOutput(tx, job, attempt, output),
 	),
@@ -157,6 +163,7 @@ export const OPERATIONS = {
 	runNow: row((tx, { job, how }: OfJob & { how: "in_line" | "force" }) => control.runNow(tx, job, how), ofJob),
 	hold: row((tx, { jobs, reason }: { jobs: number[]; reason?: string | undefined }) => control.hold(tx, jobs, reason), ofJobs),
 	release: row((tx, { jobs }: { jobs: number[] }) => control.release(tx, jobs), ofJobs),
+	tell: row((tx, { job, text }: OfJob & { text: string }) => told.tell(tx, job, text), ofJob),
 	approve: row((tx, { job }: OfJob) => control.approve(tx, job), ofJob),
 	reject: row((tx, { job, reason }: OfJob & { reason: string }) => control.reject(tx, job, reason), ofJob),
 	answer: row(

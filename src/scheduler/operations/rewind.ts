@@ -236,6 +236,7 @@ const OF_RUNS = [
 		"question",
 		"answer",
 		"asked",
+		"told",
 	] as const),
 	...(["verdict", "result", "granted", "denied", "closing_question"] as const),
 ];

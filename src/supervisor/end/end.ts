@@ -10,6 +10,7 @@ import { forget, isOvertaken, type SupervisorContext } from "../context.ts";
 import { hold } from "../freeze.ts";
 import { boundLogs } from "../logs/log-limit.ts";
 import type { LiveRun } from "../run.ts";
+import { reportGiven } from "../telling/given.ts";
 import { accountOf, concluded, tailOf } from "./agent-end.ts";
 import { endedForLease, endingOf, type Over, TAIL_BYTES } from "./exit.ts";
 import { handOverWords, leftWordsOf } from "./left-words.ts";
@@ -161,6 +162,8 @@ const hasSomethingToGoOnWith = (run: LiveRun, { exit_kind, session }: RunEnd): b
 	exit_kind !== "launch_failed" && (run.housed || session !== undefined);
 
 function record(context: SupervisorContext, run: LiveRun, ending: RunEnd): void {
+	// In the transaction of the end, before it: a run that is too short to be reported as started has got its prompt, too.
+	if (ending.exit_kind !== "launch_failed") reportGiven(context, run);
 	context.scheduler.complete(ending).then(
 		() => {
 			context.step?.("completed", run.id);

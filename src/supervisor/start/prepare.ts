@@ -13,6 +13,7 @@ import { nearest } from "../../core/input/nearest.ts";
 import { payloadText } from "../../core/input/payload.ts";
 import { fillPlaces } from "../../core/recipes/after-result.ts";
 import { promptFor } from "../../core/recipes/prompt-context.ts";
+import { pendingOf, wordsForFresh } from "../../core/runs/told.ts";
 import { agentOf, homeOf, type RunAgentRecord } from "../agent.ts";
 import type { SupervisorSettings } from "../settings.ts";
 import { environmentOf } from "./environment.ts";
@@ -27,6 +28,8 @@ export type PreparedStart = {
 	agent: RunAgentRecord | null;
 	/** The jobs whose results are in the prompt; `bytes` is null for a job without a result. */
 	results: { job: number; name: string | null; bytes: number | null }[];
+	/** Numbers of the told texts that are in the prompt and that no run has got before. */
+	told: number[];
 	/** Returns why this version of the program must not be started, or null. Absent if every version may. */
 	versionProblem?: (version: string | null) => string | null;
 };
@@ -96,6 +99,7 @@ export function prepare(
 		env,
 		files,
 		agent: record,
+		told: agent === null ? [] : pendingOf(job.told).map(({ number }) => number),
 		results: results.map((one) => ({ job: one.job, name: one.name, bytes: one.result === null ? null : bytesOf(one.result) })),
 		...(profile?.ruled.includes(permission)
 			? { versionProblem: (version) => permissionProblem(argv[0] as string, knownOf(profile), permission, version) }
@@ -137,7 +141,7 @@ function ofAgent(
 	// Mode `ralph` starts each run with a fresh context.
 	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);
 	if (before !== null && next !== null && "session" in next) {
-		const prompt = promptForResumed(before.exit_kind, before.awaits_answer ? job.answer : undefined, feedback);
+		const prompt = promptForResumed(before.exit_kind, before.awaits_answer ? job.answer : undefined, feedback, pendingOf(job.told));
 		return { ...commandLine(profile, { ...wish, prompt, session: next.session }), prompt, session: next.session };
 	}
 	const full = promptFor(spec.prompt ?? "", spec.recipe === undefined ? "text" : "template", {
@@ -150,7 +154,8 @@ function ofAgent(
 		results,
 		verify: verifyLine(place?.verify ?? [], permit),
 	});
-	const prompt = feedback === null ? full : `${full}\n\n${feedback}`;
+	const told = (job.told ?? []).length === 0 ? null : wordsForFresh(job.told ?? []);
+	const prompt = [full, told, feedback].filter((part) => part !== null && part !== "").join("\n\n");
 	return { ...commandLine(profile, { ...wish, prompt }), prompt: spec.prompt === undefined && prompt === "" ? undefined : prompt };
 }
 

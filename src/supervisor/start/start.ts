@@ -9,6 +9,7 @@ import { agentOf, enlistAgent } from "../agent.ts";
 import { expectStart, isOvertaken, type SupervisorContext } from "../context.ts";
 import { launchFailed, see, withdraw } from "../end/end.ts";
 import { enlist, folderOf, type LiveRun } from "../run.ts";
+import { noteTold } from "../telling/given.ts";
 import { type PreparedStart, prepare, type StartInput } from "./prepare.ts";
 import { beforeOf, priorOf } from "./prior.ts";
 
@@ -119,6 +120,8 @@ async function resultsFor(context: SupervisorContext, run: LiveRun): Promise<{ v
 
 function launch(context: SupervisorContext, run: LiveRun, claimed: Claimed, prepared: PreparedStart): void {
 	run.agent = prepared.agent === null ? null : enlistAgent(prepared.agent);
+	run.inPrompt = prepared.told;
+	noteTold(context, run, claimed.job);
 	try {
 		describe(context, run, claimed, prepared);
 	} catch (error) {
@@ -150,6 +153,7 @@ function describe({ disk, clock }: SupervisorContext, run: LiveRun, { job }: Cla
 		...(job.agent === undefined ? {} : { agent: job.agent }),
 		...(prepared.agent === null ? {} : { agent_run: prepared.agent }),
 		...(prepared.results.length === 0 ? {} : { results: prepared.results }),
+		...(prepared.told.length === 0 ? {} : { told: prepared.told }),
 		mark: run.mark,
 		token: run.secret,
 		created_at: clock.now(),

@@ -25,7 +25,7 @@ import { forCheckedCalls } from "../../../src/open.ts";
 import { ARGUMENTS } from "../../../src/scheduler/library/arguments.ts";
 import { openSources } from "../../../src/sources/index.ts";
 import { readKernelFile } from "../../../src/stores/sqlite/kernel-file.ts";
-import type { Supervisor } from "../../../src/supervisor/index.ts";
+import type { ProgressOfRun, Supervisor } from "../../../src/supervisor/index.ts";
 import { makeFolder } from "../folder.ts";
 import { openStand, type Stand, type StandOptions } from "../stand.ts";
 
@@ -47,6 +47,8 @@ export type Pretended = {
 	webhooks: Webhooks;
 	agents: Record<string, { command: string[]; output?: "claude"; allow?: string[] }>;
 	live: ReturnType<Supervisor["live"]>;
+	progress: ProgressOfRun[];
+	listeners: Set<(changed: readonly ProgressOfRun[]) => void>;
 	outcomes: Map<string, Record<string, unknown>>;
 	doors: ReturnType<Context["endpoints"]>;
 	/** The newest last. */
@@ -113,6 +115,8 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		},
 		agents: { claude: { command: ["claude"] } },
 		live: [],
+		progress: [],
+		listeners: new Set(),
 		outcomes: new Map(),
 		doors: { port: 7420, problem: null, ready: true },
 		audit: [],
@@ -170,6 +174,11 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			freeze: async (scope) => void pretended.frozen.push(["freeze", scope]),
 			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
 			live: () => pretended.live,
+			progress: (job) => pretended.progress.filter((one) => job === undefined || one.job === job),
+			onProgress: (call) => {
+				pretended.listeners.add(call);
+				return () => pretended.listeners.delete(call);
+			},
 			runCycle: async () => (await t.sluice.runCycle({ worker: "host:local", host: "local", max: 100 })).report,
 			promptProblem: () => null,
 			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,

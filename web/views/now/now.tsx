@@ -15,13 +15,13 @@ import { Needs } from "./needs.tsx";
 import { Running } from "./running.tsx";
 import { Stuck } from "./stuck.tsx";
 
-/** How often what agents do is asked for while the page is in sight. */
-const ACTIVITY_MS = 2000;
+/** What runs do is told as it happens; money and forecast, which time alone changes, are asked for this often while the page is in sight. */
+const REFRESH_MS = 30_000;
 
 export function NowView() {
 	useNews("jobs", "status", "place", "link");
 	const [beat, setBeat] = useState(0);
-	useEffect(() => every(ACTIVITY_MS, () => document.hidden || setBeat((n) => n + 1)), []);
+	useEffect(() => every(REFRESH_MS, () => document.hidden || setBeat((n) => n + 1)), []);
 	const { value, problem, again } = useQuery("now", () => app.call("scheduler.now", {}), `${app.revision} ${beat}`);
 	if (!value) {
 		const why = problem ?? app.link.problem;

@@ -1,11 +1,12 @@
-// What runs and what it is doing: agent, model, tool and last message, turns, tokens, cost, and its time against what is usual.
+// What runs and what it is doing: agent, model, tool and last message, turns, tokens, cost, changed lines, and its time against what is usual.
 
 import type { RunningNow } from "../../../src/api/documents/now.ts";
 import { app } from "../../app.ts";
 import { JobLink } from "../../parts/bits.tsx";
+import { Doing } from "../../parts/doing.tsx";
 import { useNews } from "../../parts/hooks.ts";
-import { activityOf, lateness, short } from "../../state/now.ts";
-import { awaitedWords, commandLine, labelOf } from "../../state/row.ts";
+import { lateness, latestProgress, linesWords, short } from "../../state/now.ts";
+import { commandLine, labelOf } from "../../state/row.ts";
 import { count, dollars, elapsed } from "../../state/words.ts";
 
 export function Running({ running, total }: { running: RunningNow[]; total: number }) {
@@ -37,6 +38,9 @@ const Table = ({ running }: { running: RunningNow[] }) => (
 					Cost
 				</th>
 				<th scope="col" class="figure">
+					Lines
+				</th>
+				<th scope="col" class="figure">
 					Time / usual
 				</th>
 			</tr>
@@ -51,7 +55,8 @@ const Table = ({ running }: { running: RunningNow[] }) => (
 
 function Row({ one }: { one: RunningNow }) {
 	const { job } = one;
-	const progress = job.run?.progress ?? null;
+	useNews("progress");
+	const progress = latestProgress(app.jobs.progress.get(job.id), job.run);
 	const cost = (job.usage.cost_micro ?? 0) + (progress?.cost_micro ?? 0);
 	const by = job.agent ? [job.agent, job.model].filter(Boolean).join(" ") : (job.command?.[0]?.split("/").at(-1) ?? "");
 	return (
@@ -66,33 +71,16 @@ function Row({ one }: { one: RunningNow }) {
 				{job.attempt > 1 ? <span class="dim"> · attempt {job.attempt}</span> : null}
 			</td>
 			<td class="doing">
-				<Doing one={one} />
+				<Doing job={job} progress={progress} />
 			</td>
 			<td class="figure num">{progress?.turns ? count(progress.turns) : ""}</td>
 			<td class="figure num">{progress?.tokens ? short(progress.tokens) : ""}</td>
 			<td class="figure num">{cost > 0 ? dollars(cost) : ""}</td>
+			<td class="figure num">{progress ? linesWords(progress) : ""}</td>
 			<td class="figure num">
 				<Time one={one} />
 			</td>
 		</tr>
-	);
-}
-
-function Doing({ one }: { one: RunningNow }) {
-	const { tool, text } = activityOf(one);
-	const waits = awaitedWords(one.job.waits_for);
-	if (one.job.run?.frozen) return <span class="dim">frozen: it goes on when it is resumed</span>;
-	if (waits !== null) return <span class="dim">{waits}</span>;
-	return (
-		<>
-			{tool ? <span class="tool">▸ {tool}</span> : null}
-			{text ? (
-				<span class="text" title={text}>
-					{one.job.agent ? `“${text}”` : text}
-				</span>
-			) : null}
-			{!tool && !text ? <span class="dim">{one.job.agent ? "has said nothing yet" : "has written nothing yet"}</span> : null}
-		</>
 	);
 }
 

@@ -12,6 +12,7 @@ import { noteAttempt } from "../../printing/attempt-note.ts";
 import { cellOf, hasEnded, isWaiting, remark, type ShownJob, shellWord, statusWords, tookOf } from "../../printing/job-lines.ts";
 import { withLockWords } from "../../printing/lock-words.ts";
 import { paintStatus, pairs, plain } from "../../printing/print.ts";
+import { doingWords } from "../../printing/progress-words.ts";
 import { printable } from "../../printing/sequences.ts";
 import { bounded, wrap } from "../../printing/table.ts";
 import { durationWords, instantOf, localTime, momentWords } from "../../times.ts";
@@ -79,14 +80,6 @@ const usageWords = (used: Record<string, number>): string =>
 		.map(([dim, amount]) => (dim === "cost_micro" ? dollars(amount) : `${amount} ${printable(dim)}`))
 		.join(", ");
 
-/** What a live agent is doing, in one line. */
-function progressWords(progress: { turns: number; tool_calls: number; tool: string | null; tokens: number } | null | undefined): string {
-	if (!progress) return "";
-	const { turns, tool_calls, tool, tokens } = progress;
-	const counts = `${turns} turns, ${tool_calls} tool calls, ${tokens} tokens`;
-	return tool === null ? counts : `${printable(tool.replaceAll("\n", " ").slice(0, 100))} (${counts})`;
-}
-
 const ms = (value: number | null | undefined) => (typeof value === "number" ? durationWords(value) : "");
 
 /** Names and values; empty ones are left out. */
@@ -153,7 +146,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["run", job.run ? `${job.run.id} on ${plain(job.run.host ?? job.run.worker)}${job.run.pid ? `, pid ${job.run.pid}` : ""}` : ""],
 		["frozen", job.run?.frozen ? "yes: it goes on after sluice resume" : ""],
 		["waits for", (job.waits_for ?? []).join(", ")],
-		["doing", progressWords(job.run?.progress)],
+		["doing", doingWords(job.run?.progress)],
 		["session", plain(job.session)],
 		["took", tookOf(job)],
 		["added", when(job.created_at)],
