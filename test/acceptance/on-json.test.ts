@@ -15,7 +15,7 @@ await import("./004-kernel.test.ts");
 await import("./operators.test.ts");
 await import("./reasons.test.ts");
 await import("../../src/scheduler/apply/apply.test.ts");
-await import("../../src/scheduler/operations/cancel.test.ts");
+await import("../../src/scheduler/operations/cancel/cancel.test.ts");
 await import("../../src/scheduler/operations/names.test.ts");
 await import("../../src/scheduler/operations/verdicts.test.ts");
 await import("../../src/scheduler/operations/waits.test.ts");

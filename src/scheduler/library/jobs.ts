@@ -1,8 +1,8 @@
 // The library's methods with which people steer jobs: cancel, take back, reorder, hold, approve, answer, merge, forget.
 
 import type { Act, CancelReport, HoldReport, Scheduler } from "../../contracts/scheduler.ts";
-import { CANCEL_PIECE, notCancelled, readAtOnce } from "../operations/cancel.ts";
-import { cancelMany, waitingJobs } from "../operations/cancel-many.ts";
+import { CANCEL_PIECE, notCancelled, readAtOnce } from "../operations/cancel/cancel.ts";
+import { cancelMany, waitingJobs } from "../operations/cancel/cancel-many.ts";
 import { forgetBefore } from "../operations/upkeep.ts";
 import type { LibraryParts } from "./parts.ts";
 

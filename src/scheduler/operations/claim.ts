@@ -30,7 +30,7 @@ import { fetchLocks, hasLocksAtHand, lockKeys } from "../waiting/lock-reads.ts";
 import { takeLocks } from "../waiting/locks.ts";
 import { beginChain, reevaluate } from "../waiting/park.ts";
 import type { Window } from "../waiting/ready-queue.ts";
-import { isCancelling } from "./cancel.ts";
+import { isCancelling } from "./cancel/cancel.ts";
 import { finish } from "./finish.ts";
 import { checkLife, type Life } from "./hosts.ts";
 

@@ -6,7 +6,7 @@ import { isWaiting, type Job } from "../../core/job.ts";
 import { isOnLock, READY } from "../../core/parked.ts";
 import { queuePolicy } from "../../core/queue-policy.ts";
 import { uncountSerial } from "../limits/backlog.ts";
-import { cancelMore } from "../operations/cancel.ts";
+import { cancelMore } from "../operations/cancel/cancel.ts";
 import { loseRuns } from "../operations/hosts.ts";
 import { dropName } from "../operations/names.ts";
 import type { Tx } from "../transaction/tx.ts";

@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { makeFolder } from "../../../test/make/folder.ts";
-import { openStand } from "../../../test/make/stand.ts";
+import { makeFolder } from "../../../../test/make/folder.ts";
+import { openStand } from "../../../../test/make/stand.ts";
 
 const claim = (max = 100) => ({ worker: "w", max, kinds: ["command" as const] });
 

@@ -5,17 +5,17 @@
 //                       and no job is claimed until it is done
 //   ten pieces          the jobs are read in slices before that: cancel-many.ts
 
-import type { CancelReport } from "../../contracts/scheduler.ts";
-import { ask, type Op } from "../../contracts/store.ts";
-import { nth, SluiceError } from "../../core/errors.ts";
-import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
-import { queuePolicy } from "../../core/queue-policy.ts";
-import { addTo } from "../../core/text/lists-by-key.ts";
-import { mustFind } from "../transaction/find-job.ts";
-import type { Tx } from "../transaction/tx.ts";
-import { type Cancelling, continuationKey, continueLater } from "../waiting/continuation.ts";
-import { edgesFrom } from "../waiting/gate-facts.ts";
-import { endJob } from "../waiting/park.ts";
+import type { CancelReport } from "../../../contracts/scheduler.ts";
+import { ask, type Op } from "../../../contracts/store.ts";
+import { nth, SluiceError } from "../../../core/errors.ts";
+import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../../core/job.ts";
+import { queuePolicy } from "../../../core/queue-policy.ts";
+import { addTo } from "../../../core/text/lists-by-key.ts";
+import { mustFind } from "../../transaction/find-job.ts";
+import type { Tx } from "../../transaction/tx.ts";
+import { type Cancelling, continuationKey, continueLater } from "../../waiting/continuation.ts";
+import { edgesFrom } from "../../waiting/gate-facts.ts";
+import { endJob } from "../../waiting/park.ts";
 
 type What = { reason: string; subtree: boolean; piece: number };
 

@@ -1,12 +1,12 @@
 // A cancel of very many jobs goes in slices: no transaction reads or ends more than a slice, other calls run in between, and none of the jobs starts meanwhile.
 
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { makeFolder } from "../../../test/make/folder.ts";
-import type { Scheduler } from "../../contracts/scheduler.ts";
-import type { Changes, Store, StoreRead } from "../../contracts/store.ts";
-import { chance, localHost, systemClock } from "../../host/local.ts";
-import { openSqlite } from "../../stores/sqlite/store.ts";
-import { createScheduler } from "../library/index.ts";
+import { makeFolder } from "../../../../test/make/folder.ts";
+import type { Scheduler } from "../../../contracts/scheduler.ts";
+import type { Changes, Store, StoreRead } from "../../../contracts/store.ts";
+import { chance, localHost, systemClock } from "../../../host/local.ts";
+import { openSqlite } from "../../../stores/sqlite/store.ts";
+import { createScheduler } from "../../library/index.ts";
 
 /** The most that one transaction has read and ended so far. */
 type Most = { rows: number; reads: number; ended: number; transactions: number };

@@ -8,18 +8,18 @@
 //
 // A job that starts between `look` and `begin` is asked to stop; a job that is added below the subtree meanwhile is found by `begin`.
 
-import type { CancelReport } from "../../contracts/scheduler.ts";
-import { ask, type Op } from "../../contracts/store.ts";
-import { nth, SluiceError } from "../../core/errors.ts";
-import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
-import { queuePolicy } from "../../core/queue-policy.ts";
-import { addTo } from "../../core/text/lists-by-key.ts";
-import { mustFind } from "../transaction/find-job.ts";
-import { reading } from "../transaction/pending.ts";
-import type { Tx } from "../transaction/tx.ts";
-import { type Continuation, continuationKey, continueLater, dropContinuation } from "../waiting/continuation.ts";
+import type { CancelReport } from "../../../contracts/scheduler.ts";
+import { ask, type Op } from "../../../contracts/store.ts";
+import { nth, SluiceError } from "../../../core/errors.ts";
+import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../../core/job.ts";
+import { queuePolicy } from "../../../core/queue-policy.ts";
+import { addTo } from "../../../core/text/lists-by-key.ts";
+import { mustFind } from "../../transaction/find-job.ts";
+import { reading } from "../../transaction/pending.ts";
+import type { Tx } from "../../transaction/tx.ts";
+import { type Continuation, continuationKey, continueLater, dropContinuation } from "../../waiting/continuation.ts";
+import type { Core } from "../core.ts";
 import { cancelMore } from "./cancel.ts";
-import type { Core } from "./core.ts";
 
 /** Jobs that one transaction reads. */
 const sliceOf = (piece: number): number => 5 * piece;
