@@ -167,12 +167,14 @@ const CALLS: Record<string, Call> = {
 		(s, ids, options) => s.hold(ids, options),
 		({ waiting }) => [[waiting], act],
 		"ids",
+		"id",
 		...ACT,
 	),
 	release: call(
 		(s, ids, options) => s.release(ids, options),
 		({ waiting }) => [[waiting], act],
 		"ids",
+		"id",
 		...ACT,
 	),
 	approve: call(
