@@ -36,7 +36,7 @@ export type Context = {
 };
 
 /** Probes of these calls are made before they decide; those of all others, after. */
-const LOOKS_FIRST = ["add", "apply", "retry", "rerun", "tick", "claim", "runCycle"];
+const LOOKS_FIRST = ["add", "apply", "edit", "retry", "rerun", "tick", "claim", "runCycle"];
 
 /** And these once more when they are done. */
 export const LOOKS_TWICE = ["retry", "rerun", "tick"];
@@ -104,6 +104,7 @@ const HANDLERS: Handlers = {
 	demote: (state, [id], seen) => control.demote(state, id, seen),
 	priority: (state, [id, value], seen) => control.priority(state, id, value, seen),
 	runNow: (state, [id, options], seen) => control.runNow(state, id, options ?? {}, seen),
+	edit: (state, [id, fields], seen) => control.edit(state, id, fields, seen),
 	hold: (state, [ids], seen) => control.hold(state, ids, seen),
 	release: (state, [ids], seen) => control.release(state, ids, seen),
 	approve: (state, [id], seen) => control.approve(state, id, seen),

@@ -109,6 +109,13 @@ type Plain =
 			on_breach?: "finish" | "stop";
 			reserve?: number;
 	  }
+	/** What of a waiting job is changed; `after`: to come after another job, or, without a pick, after none. */
+	| {
+			kind: "edit";
+			whom: Whom;
+			set?: Pick<JobInput, "priority" | "lane" | "locks" | "requires_approval" | "hold">;
+			after?: { pick?: number };
+	  }
 	| { kind: "charge"; subject: string; dim: string; amount: number }
 	| { kind: "configure"; config: Config }
 	| { kind: "gc"; days: number }

@@ -133,6 +133,8 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 			const id = idFor(op.whom);
 			return id === undefined ? undefined : actOn(id, op);
 		}
+		case "edit":
+			return editCall(op, idFor(op.whom), state, names);
 		case "merged": {
 			const id = idFor(op.whom);
 			return id === undefined ? undefined : { method: "merged", args: [id, op.status] };
@@ -148,6 +150,13 @@ function actOn(id: number, op: Op & { kind: "act" }): Call {
 	if (op.what === "hold" || op.what === "release") return { method: op.what, args: [[id]] };
 	if (op.what === "answer") return { method: "answer", args: [id, op.text ?? "yes", op.grant === undefined ? {} : { grant: op.grant }] };
 	return { method: op.what, args: [id] };
+}
+
+function editCall(op: Op & { kind: "edit" }, id: number | undefined, state: State, names: Names): Call | undefined {
+	if (id === undefined) return undefined;
+	const before = op.after?.pick === undefined ? undefined : someone(state, { of: "any", pick: op.after.pick }, names)?.id;
+	const set = { ...op.set, ...(before === undefined ? {} : { after: [before] }) };
+	return { method: "edit", args: [id, { set, ...(op.after && before === undefined ? { unset: ["after"] } : {}) }] };
 }
 
 function resolveStanding(op: Op, state: State): Call | undefined {

@@ -25,6 +25,7 @@ type Methods = Pick<
 	| "demote"
 	| "priority"
 	| "runNow"
+	| "edit"
 	| "hold"
 	| "release"
 	| "approve"

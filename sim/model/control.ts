@@ -1,7 +1,7 @@
 // What an operator does to jobs: cancel, promote, demote, priority, run-now, hold, release, approve, reject, answer, clear, merged.
 
 import type { ErrorCode } from "../../src/core/errors.ts";
-import type { MergeStatus } from "../../src/core/job.ts";
+import type { JobInput, Lock, MergeStatus } from "../../src/core/job.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { artifactKey, isMerging } from "./gates/refusal.ts";
 import { finish, settle } from "./settle.ts";
@@ -261,4 +261,63 @@ export function merged(state: State, id: number, status: MergeStatus, seen: Seen
 	// A look from before the merge proves nothing.
 	if (before && !isMerging(job)) for (const artifact of job.produces) delete state.facts[artifactKey(artifact, job.repo)];
 	settle(state, seen);
+}
+
+/** Does the job come after itself, over any number of others, ended ones too? */
+function isCircular(state: State, job: ModelJob, after: readonly number[]): boolean {
+	const seen: number[] = [];
+	const open = [...after];
+	for (let id = open.pop(); id !== undefined; id = open.pop()) {
+		if (id === job.id) return true;
+		if (seen.includes(id)) continue;
+		seen.push(id);
+		open.push(...(find(state, id)?.after ?? []).map((edge) => edge.job));
+	}
+	return false;
+}
+
+const asLock = (lock: string | { key: string; mode?: Lock["mode"] }): Lock =>
+	typeof lock === "string" ? { key: lock, mode: "exclusive" } : { key: lock.key, mode: lock.mode ?? "exclusive" };
+
+/** It gets other fields and is decided anew; it keeps its age and its back-off. */
+export function edit(state: State, id: number, { set = {}, unset = [] }: { set?: JobInput; unset?: readonly string[] }, seen: Seen): void {
+	const job = known(state, id, seen);
+	if (job === undefined) return;
+	if (!isWaiting(job) || isKernel(job)) return void refused(seen, ["illegal_transition"], `job ${id} is ${job.status}`);
+	const lane = set.lane ?? job.lane;
+	// With the lane, the cap of which nobody changed, the rest of the job is checked once more.
+	if (set.lane !== undefined && seen.error !== undefined) return void refused(seen, ["impossible"], `job ${id} can be edited`);
+	const own = (set.after ?? []).map((edge) => ({ job: Number(edge), policy: "success" as const }));
+	const parent = job.path.at(-1);
+	const gate = job.after.filter((edge) => edge.job === parent && edge.policy === "success");
+	const isAfter = set.after !== undefined || unset.includes("after");
+	const after = isAfter ? [...own, ...gate.filter((edge) => !own.some((one) => one.job === edge.job))] : job.after;
+	if (
+		isCircular(
+			state,
+			job,
+			after.map((edge) => edge.job),
+		)
+	)
+		return void refused(seen, ["cycle"], `job ${id} would wait for itself`);
+	accepted(seen);
+	job.after = after;
+	job.locks = locksAfter(job, set, lane);
+	job.lane = lane;
+	job.priority = set.priority ?? job.priority;
+	if (set.hold) job.hold = true;
+	if (set.requires_approval) job.approval ??= "needed";
+	settle(state, seen);
+}
+
+/** The locks that other fields stand for stay, and follow the lane. */
+function locksAfter(job: ModelJob, { locks }: JobInput, lane: string): Lock[] {
+	const end = `:${job.phase ?? ""}:${job.lane}`;
+	const isOther = ({ key }: Lock) => key.startsWith("serial:") || key.startsWith("branch:");
+	const kept = job.locks.filter((lock) => isOther(lock) || locks === undefined);
+	const moved = kept.map((lock) => {
+		const isOfLane = /^serial:[^:]*:/.test(lock.key) && lock.key.endsWith(end);
+		return isOfLane ? { ...lock, key: `${lock.key.slice(0, -job.lane.length)}${lane}` } : lock;
+	});
+	return [...moved, ...(locks ?? []).map(asLock)];
 }

@@ -10,7 +10,9 @@ import { obstacles } from "../../src/core/gates/locks.ts";
 import { askSpawn } from "../../src/core/gates/spawn.ts";
 import { isTerminal, isWaiting, type Job, type Policy } from "../../src/core/job.ts";
 import { RUN_NOW } from "../../src/core/order.ts";
+import { editJob } from "../../src/scheduler/apply/edit.ts";
 import { dropStaleStages } from "../../src/scheduler/apply/stages.ts";
+import { change, refuseCircle } from "../../src/scheduler/apply/update.ts";
 import { openChain } from "../../src/scheduler/operations/add.ts";
 import { hold, release } from "../../src/scheduler/operations/control.ts";
 import { finish } from "../../src/scheduler/operations/finish.ts";
@@ -99,6 +101,11 @@ export const WAITS: Bug[] = [
 		),
 		"a ready job starts although it is held": within(hold, hidden<() => void>("decideAgain", { beside: release }), skipped),
 		"a released job is not woken": within(release, hidden<() => void>("decideAgain", { beside: release }), skipped),
+	}),
+
+	...bugsOf("an edited job is what its fields say now", {
+		"an edited job keeps the jobs that it came after": within(change, hidden<() => Op<void>>("changeEdges"), skippedOp),
+		"an edit closes a circle of jobs": within(hidden("changeAll", { beside: editJob }), refuseCircle, skippedOp),
 	}),
 
 	...bugsOf("`why` names every reason", {

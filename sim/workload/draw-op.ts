@@ -6,7 +6,7 @@ import { EXIT_KINDS } from "../../src/core/job.ts";
 import type { Act, EndPlan, Op, Whom } from "../operation.ts";
 import type { Random } from "../random.ts";
 import type { Drawing } from "./draw-job.ts";
-import { ACCOUNTS, BATCHES, DIMS, ITEMS, MARKERS, OWNERS, REPOS, SOURCE } from "./themes.ts";
+import { ACCOUNTS, BATCHES, DIMS, ITEMS, KEYS, MARKERS, OWNERS, REPOS, SOURCE } from "./themes.ts";
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
@@ -94,9 +94,29 @@ export function drawCancelAll(random: Random, id: number, most: number): Op {
 	return { id, kind: "cancel_all", of: random.chance(0.8) ? "waiting" : "any", picks };
 }
 
+/** By the number of the operation: what is drawn after it stays the same. */
+function editOf({ themes, config }: Drawing, id: number, pick: number): Op {
+	const lanes = Object.keys(config.lanes);
+	const lane = lanes[id % lanes.length] ?? "default";
+	const whom: Whom = { of: "waiting", pick };
+	switch (Math.floor(id / 8) % 5) {
+		case 0:
+			return { id, kind: "edit", whom, set: { priority: id % 30, lane } };
+		case 1:
+			return themes.has("after") ? { id, kind: "edit", whom, after: { pick: pick + id } } : { id, kind: "edit", whom, set: { lane } };
+		case 2:
+			return { id, kind: "edit", whom, after: {}, set: { priority: id % 7 } };
+		case 3:
+			return { id, kind: "edit", whom, set: themes.has("locks") ? { locks: [KEYS[id % KEYS.length] ?? "k"] } : { priority: 1 } };
+		default:
+			return { id, kind: "edit", whom, set: id % 3 === 0 ? { hold: true } : { requires_approval: true } };
+	}
+}
+
 /** Where people approve, they also hold and release. By the number of the operation: what is drawn after it stays the same. */
 export function drawAct(d: Drawing, id: number): Op {
 	const op = drawOther(d, id);
+	if (d.themes.has("ranks") && id % 8 === 1 && op.kind === "act") return editOf(d, id, op.whom.pick);
 	if (!d.themes.has("approval") || id % 4 !== 0 || op.kind !== "act" || op.whom.of === "ended") return op;
 	const what = id % 8 === 0 ? "hold" : "release";
 	const of = op.whom.of === "missing" || op.whom.of === "any" ? op.whom.of : what === "hold" ? "waiting" : "held";

@@ -12,6 +12,7 @@ import { DOCTOR } from "./catalogue/doctor.ts";
 import { HOST } from "./catalogue/host.ts";
 import { ACT } from "./catalogue/job/act.ts";
 import { ADD, APPLY } from "./catalogue/job/add.ts";
+import { EDIT } from "./catalogue/job/edit.ts";
 import { READ } from "./catalogue/job/read.ts";
 import { SLING } from "./catalogue/job/sling.ts";
 import { KERNEL } from "./catalogue/kernel.ts";
@@ -41,7 +42,7 @@ const pick = (noun: readonly CommandSpec[], ...names: string[]): CommandSpec[] =
 export const SECTIONS: readonly (readonly [title: string, commands: readonly CommandSpec[]])[] = [
 	["Adding", [ADD, APPLY, SLING]],
 	["Looking", [...pick(SCHEDULER, "status"), ...READ, ...pick(SCHEDULER, "forecast"), STATS, ...pick(SCHEDULER, "top")]],
-	["Acting", ACT],
+	["Acting", [EDIT, ...ACT]],
 	["From inside a run", RUN],
 	["Controlling", [...pick(SCHEDULER, "up", "down", "run", "pause", "resume", "clear"), ...CONFIG, ...DOCTOR, MCP]],
 	["Sharing", [...pick(SCHEDULER, "serve"), ...PEOPLE, ...AUDIT]],

@@ -29,6 +29,8 @@ export type CliEnvironment = {
 	stdout: Stream;
 	stderr: Stream;
 	now(): number;
+	/** Opens a file in this terminal with an editor's command; resolves with its exit code. */
+	openEditor?: ((command: string, file: string) => Promise<number>) | undefined;
 	/** Calls back once, unless the returned function is called before. */
 	after(ms: number, call: () => void): () => void;
 	/** Keys as they are pressed, while there is a listener; absent without a keyboard. */

@@ -63,6 +63,16 @@ export async function readManifest(text: string, name: string): Promise<Manifest
 	};
 }
 
+/** The keys and values of a file that describes one thing. An empty file has none. */
+export async function readFields(text: string, name: string): Promise<Record<string, unknown>> {
+	if (text.length > MAX_CHARACTERS) throw wrong(`${name}: is ${text.length} characters long; the limit is ${MAX_CHARACTERS}`);
+	const yaml = { ...(await import("yaml")), ...(await import("../host/yaml-bounds.ts")) };
+	const { value } = readYaml(yaml, text, name);
+	if (value === null || value === undefined) return {};
+	if (!isObject(value)) throw wrong(`${name} must have keys and values`, "such as `priority: 5`");
+	return value;
+}
+
 function throwAll([first, ...rest]: readonly Complaint[]): void {
 	if (first) throw new CliFailure("invalid", first.message, first.hint, rest);
 }

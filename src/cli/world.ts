@@ -37,6 +37,7 @@ export function systemWorld(): CliEnvironment {
 		stderr: process.stderr,
 		now: systemClock.now,
 		after: (ms, call) => localHost.after(ms, call, "hold"),
+		openEditor: async (command, file) => (await import("./caller/editor.ts")).openEditor(command, file),
 		keys: process.stdout.isTTY ? readKeys : undefined,
 		onResize(call) {
 			process.stdout.on("resize", call);

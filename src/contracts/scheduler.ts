@@ -23,7 +23,7 @@ import type { WebhookStates } from "./webhook.ts";
 
 export type { ClaimOptions, RunEnd } from "../core/schema/run.ts";
 export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./adding.ts";
-export type { CancelReport, HoldReport, RewindAllReport, RewindReport } from "./steering.ts";
+export type { CancelReport, EditResult, HoldReport, RewindAllReport, RewindReport } from "./steering.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
 export type ConfigInput = Record<string, unknown>;

@@ -1,7 +1,9 @@
 // Contract of what people do to jobs: end, run again, reorder, hold, approve, answer.
 
 import type { Granted } from "../core/agents/permissions/allowing.ts";
-import type { Act } from "./scheduler.ts";
+import type { JobInput } from "../core/job.ts";
+import type { JobKey } from "../core/schema/job.ts";
+import type { Act, JobView } from "./scheduler.ts";
 
 /** `cancelled`: waited, and have ended. `requested`: run, and were asked to stop. `ended`: ended in another way meanwhile. `refused`: had ended before. */
 export type CancelReport = {
@@ -19,6 +21,9 @@ export type RewindAllReport = Omit<RewindReport, "last_successful" | "left_block
 export type HoldReport = { done: number[]; refused: RefusedJob[] };
 type RefusedJob = { job: number; code: string; message: string };
 
+/** `fields`: the job as input, as it is now; defaults are left out. */
+export type EditResult = { job: JobView; changed: JobKey[]; fields: JobInput };
+
 export interface Steering {
 	cancel(id: number, options?: Act & { subtree?: boolean }): Promise<Pick<CancelReport, "cancelled" | "requested">>;
 	/** Cancels several jobs: none of them starts once the first transaction is committed, however many there are. */
@@ -33,6 +38,11 @@ export interface Steering {
 	demote(id: number, options?: Act): Promise<void>;
 	priority(id: number, priority: number, options?: Act): Promise<void>;
 	runNow(id: number, options?: Act & { force?: boolean }): Promise<void>;
+	/**
+	 * Changes fields of a waiting job: `set` gives them new values, as in `add`, `unset` takes them away. It is refused for what `add` would refuse, and for the
+	 * fields that say what the job is: item, source, parent, trigger, recipe, vars.
+	 */
+	edit(id: number, fields: { set?: JobInput; unset?: readonly string[] }, options?: Act): Promise<EditResult>;
 	/** Keeps waiting jobs from starting until they are released. Nothing else releases them, not even `runNow`. A job that is held stays held as it is, unless a reason is given. */
 	hold(ids: readonly number[], options?: Act): Promise<HoldReport>;
 	release(ids: readonly number[], options?: Act): Promise<HoldReport>;

@@ -34,6 +34,7 @@ type OtherMap = {
 	rewound: { reset: number[] };
 	rerun: { reset: number[] };
 	updated: Empty;
+	edited: { fields: string[] };
 	promoted: Empty;
 	demoted: Empty;
 	run_now: { force: boolean };

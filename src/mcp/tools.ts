@@ -38,6 +38,7 @@ const SKETCHES = {
 	"job.show": { title: "Show a job", hints: ["read", "repeat"] },
 	"job.why": { title: "Why a job waits", hints: ["read", "repeat"] },
 	"job.cancel": { title: "Cancel jobs", hints: ["destroy", "repeat"] },
+	"job.edit": { title: "Change a waiting job", hints: ["destroy", "repeat"] },
 	"job.hold": { title: "Keep waiting jobs from starting", hints: ["repeat"] },
 	"job.release": { title: "End the hold of jobs", hints: ["repeat", "reach"] },
 	"job.retry": { title: "Retry a job and what comes after it", hints: ["destroy", "reach"] },

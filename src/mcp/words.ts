@@ -57,6 +57,8 @@ const WORDS: { [M in ToolMethod]: (answer: Spared<Result<M>>) => string } = {
 	},
 	"job.cancel": ({ cancelled, requested, refused }) =>
 		[`${count(cancelled, "job")} cancelled, ${count(requested, "running job")} asked to stop`, ...refusals(refused)].join("\n"),
+	"job.edit": ({ job, changed }) =>
+		(changed ?? []).length === 0 ? `${called(job ?? {})}: nothing changed` : `${called(job ?? {})} changed: ${(changed ?? []).join(", ")}`,
 	"job.hold": ({ done, refused }) => each("held", done, refused),
 	"job.release": ({ done, refused }) => each("released", done, refused),
 	"job.retry": ({ reset }) => `${count(reset, "job")} reset`,

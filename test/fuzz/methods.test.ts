@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { INPUT_KEYS } from "../../src/core/schema/job.ts";
 import { openScheduler, type Scheduler, SluiceError } from "../../src/index.ts";
 import { HOUR, NOON } from "../make/fakes.ts";
 import { makeFolder } from "../make/folder.ts";
@@ -152,16 +153,28 @@ const CALLS: Record<string, Call> = {
 		"force",
 		...ACT,
 	),
+	edit: call(
+		(s, id, fields, options) => s.edit(id, fields, options),
+		({ waiting }) => [waiting, { set: { priority: 3, title: "x" }, unset: ["deadline"] }, act],
+		"id",
+		"fields",
+		"set",
+		"unset",
+		...INPUT_KEYS,
+		...ACT,
+	),
 	hold: call(
 		(s, ids, options) => s.hold(ids, options),
 		({ waiting }) => [[waiting], act],
 		"ids",
+		"id",
 		...ACT,
 	),
 	release: call(
 		(s, ids, options) => s.release(ids, options),
 		({ waiting }) => [[waiting], act],
 		"ids",
+		"id",
 		...ACT,
 	),
 	approve: call(

@@ -14,6 +14,8 @@ import { type Doc, endedDocument, reasonDocument, rfc3339, runDocument } from ".
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { boundsOf, placedIn, refuseForeignCapture, refuseOutside } from "../run-bounds.ts";
+import { mustHaveBase, refuseLongPrompts, startProblems, warned } from "./job/adding.ts";
+import { editMethods } from "./job/edit.ts";
 import { preview } from "./job/preview.ts";
 import { jobReads } from "./job/read.ts";
 import { worktreeMethods } from "./job/worktree.ts";
@@ -30,33 +32,12 @@ const resolveAll = async (refs: readonly Ref[], { context }: Pick<At, "context">
 	...new Set(await Promise.all(refs.map((ref) => resolve(context, ref)))),
 ];
 
-/** The base branch of a job with predecessors or needs may not exist yet: they may create it. */
-async function mustHaveBase({ repo, base_branch, after, needs }: JobInput, { context }: At): Promise<void> {
-	if (typeof repo !== "string" || typeof base_branch !== "string" || (after?.length ?? 0) > 0 || (needs?.length ?? 0) > 0) return;
-	await context.repos.mustHaveBranch(repo, base_branch);
-}
-
 async function captured({ cwd, input_patch }: JobInput, bounds: RunBounds | undefined, at: At): Promise<string> {
 	const refuse = (why: string) => new SluiceError("invalid", `capture_diff: ${why}`, { field: "capture_diff" });
 	if (input_patch !== undefined) throw refuse("contradicts input_patch");
 	if (typeof cwd !== "string" || !cwd.startsWith("/")) throw refuse("needs the whole path of a folder as cwd");
 	await refuseForeignCapture(cwd, bounds, at);
 	return at.context.work.capture(cwd, bounds === undefined ? "any" : "registered");
-}
-
-const MOST_WARNINGS = 5;
-
-/** Warnings only, because a program may be installed before the job's turn comes. Each is given once. */
-function startProblems(jobs: readonly Startable[], { context }: At): string[] {
-	const found = [...new Set(jobs.flatMap((job) => context.agents.startProblem(job) ?? []))];
-	return found.length <= MOST_WARNINGS ? found : [...found.slice(0, MOST_WARNINGS), `and ${found.length - MOST_WARNINGS} more like these`];
-}
-
-function refuseLongPrompts(jobs: readonly JobInput[], { context }: At): void {
-	for (const { agent, prompt } of jobs) {
-		const problem = agent === undefined || typeof prompt !== "string" ? null : context.supervisor.promptProblem(agent, prompt);
-		if (problem !== null) throw new SluiceError("limit", `prompt: ${problem}`, { field: "prompt" });
-	}
 }
 
 /** The checks of `add` that the scheduler does not do itself; returns its warnings. */
@@ -71,10 +52,9 @@ async function rewound(how: "retry" | "rerun", { id }: { id: Ref }, { context, b
 	return doc(await context.scheduler[how](await resolve(context, id), { by }));
 }
 
-const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning: warnings.join("; ") } : {});
-
 export const jobMethods: Handlers<"job"> = {
 	...jobReads,
+	...editMethods,
 	...worktreeMethods,
 	"job.preview": ({ by: _by, ...input }, at) => preview(input, at, (jobs) => checkToAdd(jobs, at)),
 

@@ -5,6 +5,7 @@ import type { ApplyResult, CancelReport, HoldReport, Manifest, RewindReport, Run
 import type { Basis } from "../../core/forecast/durations.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
+import type { JobKey } from "../../core/schema/job.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
 import { SLING } from "../../core/schema/sling.ts";
 import type { LogPiece } from "../context.ts";
@@ -267,6 +268,17 @@ export const JOB_METHODS = {
 		about: "Moves a waiting job before all others and ends its delay and its back-off. `reasons` are what still keeps it from starting.",
 		params: { id: id(), force: maybe(flag("also past max_concurrent and lane caps")) },
 		result: "{job, reasons}",
+	}),
+	"job.edit": operatorMethod<Doc<{ job: JobDocument; changed: JobKey[]; fields: JobInput; warning?: string }>>()({
+		about:
+			"Changes fields of a waiting job, and refuses what `job.add` would refuse. It keeps its number, its age and what comes after it; item, source, parent, trigger, recipe and vars stay. Without `set` and `unset` it changes nothing: `fields` says what the job has now.",
+		params: {
+			id: id(),
+			set: maybe(object<JobInput>("fields with their new values, as `job.add` takes them; null takes a field away")),
+			unset: maybe(words("fields that are taken away: the job then has the default")),
+		},
+		result:
+			"{job, changed, fields, warning?}; `changed` are names of fields; in `fields` secrets are masked: a masked variable that is set keeps its value",
 	}),
 	"job.hold": operatorMethod<Doc<HoldReport>>()({
 		about:

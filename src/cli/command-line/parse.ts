@@ -118,7 +118,8 @@ function readOptions(
 		const option = known.find((one) => (long ? one.name === written.slice(2) : one.short === written.slice(1)));
 		if (!option) {
 			if (!command && words.length > 0 && words[0] !== "help") throw unknownCommand(words, commands);
-			const own = open && command?.rest ? wantedCommand(tokens, words, command) : undefined;
+			const takesWords = command?.rest !== undefined && !command.args?.some(({ take }) => take === "one");
+			const own = open && takesWords ? wantedCommand(tokens, words, command) : undefined;
 			throw unknownOption(written, known, command, own);
 		}
 		let value: string | undefined = equals < 0 ? glued || undefined : token.slice(equals + 1);

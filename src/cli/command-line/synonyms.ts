@@ -22,7 +22,6 @@ export const SYNONYMS: Readonly<Record<string, Advice>> = {
 	delete: ["sluice cancel ID", "ends one job; sluice gc deletes ended ones"],
 	deps: ["sluice graph"],
 	describe: ["sluice show ID"],
-	edit: ["sluice priority ID N", "changes a waiting job's priority; to change more: sluice cancel ID, then sluice add"],
 	enqueue: ["sluice release ID", "ends the hold of a job; to add one: sluice add -- COMMAND"],
 	env: ["sluice add --env NAME=VALUE -- COMMAND", "for all jobs: the setting env"],
 	events: ["sluice history ID"],

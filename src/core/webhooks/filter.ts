@@ -18,6 +18,7 @@ const KINDS: Record<EventKind, true> = {
 	rewound: true,
 	rerun: true,
 	updated: true,
+	edited: true,
 	promoted: true,
 	demoted: true,
 	run_now: true,

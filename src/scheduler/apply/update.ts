@@ -46,7 +46,10 @@ function* changeWaiting(tx: Tx, { nodes, edges }: ManifestUpdate): Op<{ name: st
 	yield* refuseCircle(left, waiting);
 	// All jobs are changed before the first is decided: one may produce what another needs.
 	const changed: Job[] = [];
-	for (const node of waiting) changed.push(yield* change(tx, node));
+	for (const node of waiting) {
+		changed.push(yield* change(tx, node));
+		tx.event("updated", node.job, {});
+	}
 	for (const job of changed) yield* reevaluate(tx, job, yield* recount(tx, job));
 	tx.stirred = true;
 	return changed.map((job) => ({ name: job.name as string, job: job.id }));
@@ -63,7 +66,8 @@ function refuseIdentity({ draft, field }: NumberedNode, job: Job): void {
 	});
 }
 
-function* change(tx: Tx, node: NumberedNode): Op<Job> {
+/** Gives a waiting job the fields of a draft. Where it waits is decided by the caller, once all jobs of its call are changed. */
+export function* change(tx: Tx, node: NumberedNode): Op<Job> {
 	const { draft } = node;
 	const job = tx.peek(node.job) as Job;
 	const now = { ...draft.job };
@@ -97,7 +101,6 @@ function* change(tx: Tx, node: NumberedNode): Op<Job> {
 	job.parked_on = "end";
 	job.bucket = tx.bucketFor(job).id;
 	tx.touch(job);
-	tx.event("updated", job.id, {});
 	return job;
 }
 
@@ -133,7 +136,7 @@ function* changeEdges(tx: Tx, job: Job, node: NumberedNode): Op<void> {
 const MOST = 100_000;
 
 /** Refuses a circle of jobs that would wait for each other. It may lead through jobs outside the manifest. */
-function* refuseCircle(edges: ReadonlyMap<number, readonly number[]>, updated: readonly NumberedNode[]): Op<void> {
+export function* refuseCircle(edges: ReadonlyMap<number, readonly number[]>, updated: readonly NumberedNode[]): Op<void> {
 	const state = new Map<number, "open" | "done">();
 	function* before(id: number): Op<number[]> {
 		const given = edges.get(id);
@@ -153,7 +156,7 @@ function* refuseCircle(edges: ReadonlyMap<number, readonly number[]>, updated: r
 			} else if (state.get(next) === "open") {
 				const circle = [...path.slice(path.findIndex(({ id }) => id === next)).map(({ id }) => id), next];
 				throw new SluiceError("cycle", `after: jobs ${circle.join(" → ")} would wait for each other`, {
-					field: `${root.field}.after`,
+					field: root.field === "" ? "after" : `${root.field}.after`,
 					hint: "take one of these edges out",
 				});
 			} else if (!state.has(next)) {

@@ -1,12 +1,17 @@
 // `add` as its caller sees it: checks the input, probes the facts it needs, then adds the job in one transaction. And triggers, which add jobs in the same way.
 
 import type { OfItems } from "../../contracts/adding.ts";
-import type { Act, AddResult, FireResult, Scheduler } from "../../contracts/scheduler.ts";
+import type { Act, AddResult, EditResult, FireResult, Scheduler } from "../../contracts/scheduler.ts";
 import { isProbed } from "../../core/fact.ts";
 import { factKeys } from "../../core/gates/job-gates.ts";
+import { given } from "../../core/given.ts";
 import { type Draft, draftJob } from "../../core/input/job.ts";
+import { exactPayload } from "../../core/input/payload.ts";
 import type { Job, JobInput } from "../../core/job.ts";
+import { copy } from "../../core/text/copy.ts";
+import { JsonText } from "../../core/text/json-text.ts";
 import type { RunBounds } from "../../core/trust/run-bounds.ts";
+import { type Edit, factsOfEdit } from "../apply/edit.ts";
 import { limitFor, type NewJob } from "../operations/add.ts";
 import { namesIn, numberNames, numberNeeds } from "../operations/names.ts";
 import { triggers } from "../operations/triggers.ts";
@@ -19,6 +24,7 @@ type Parts = Pick<LibraryParts, "core" | "clock" | "config"> & {
 	agents?: (() => readonly string[]) | undefined;
 };
 type AddAct = Act & { force?: boolean; items?: OfItems; within?: RunBounds };
+type EditedFields = Parameters<Scheduler["edit"]>[1];
 /** Calls the operation that adds the job: `add`, or `fire` for the job of a trigger. */
 type Call<T> = (given: () => NewJob) => Promise<T>;
 type Firing = { trigger: string; slot: number | null; when_open: "skip" | "wait" };
@@ -52,6 +58,18 @@ export function createAdding({ core, clock, config, lookFor, agents }: Parts) {
 
 	return {
 		add: (input: JobInput, act: AddAct): Promise<AddResult> => adding(input, act, (given) => core.call("add", given, act)),
+		edit: async (job: number, { set = {}, unset = [] }: EditedFields, act: Act | undefined): Promise<EditResult> => {
+			const { payload } = set;
+			const edit: Edit = {
+				...{ job, set, unset, agents: agents?.() },
+				...(payload instanceof JsonText ? { payload_json: payload.text, set: { ...set, payload: null } } : {}),
+			};
+			const keys = await core.look((tx) => factsOfEdit(tx, edit));
+			const { fields, ...edited } = await lookFor(keys, (seen) =>
+				core.call("edit", () => ({ ...edit, set: copy(edit.set), seen: seen() }), act),
+			);
+			return { ...edited, fields: { ...fields, ...given({ payload: exactPayload(edited.job.spec) }) } };
+		},
 		fire: (input: JobInput, act: AddAct, firing: Firing): Promise<FireResult> =>
 			adding(input, act, (given) => core.call("fire", () => ({ ...given(), ...firing }), act)),
 	};

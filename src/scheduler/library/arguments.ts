@@ -10,7 +10,7 @@ import { MERGE_STATUSES, STATUSES, STOP_KINDS } from "../../core/job.ts";
 import { STATS_BUCKETS, STATS_BY } from "../../core/rollups/stats.ts";
 import { TOLD_CHARACTERS } from "../../core/runs/told.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
-import { type Fields, fieldsReader, type Reader } from "../../core/schema/field.ts";
+import { boundedRecord, type Fields, fieldsReader, type Reader } from "../../core/schema/field.ts";
 import { CLAIM, HOST_RUN_END, RUN_END } from "../../core/schema/run.ts";
 import { copy } from "../../core/text/copy.ts";
 import { checked } from "../kernel/input.ts";
@@ -59,6 +59,7 @@ const itsRun = at("run", (value) => {
 const act = (more: Readers = {}) =>
 	optional(object("options", { by: check.word, reason: (value, field) => check.text(value, field, { max: 10_000 }), ...more }));
 const data = (value: unknown, field: string) => copy(check.json(check.record(value, field), field));
+const names = (value: unknown, field: string) => check.list(value, field, 1000).map((one, index) => check.word(one, `${field}[${index}]`));
 const plain = (name: string) => at(name, data);
 const word = (name: string) => at(name, check.word);
 const label = (name: string) => at(name, check.label);
@@ -188,6 +189,8 @@ export const ARGUMENTS = {
 	demote: [id, act()],
 	priority: [id, at("priority", whole(-1_000_000, 1_000_000)), act()],
 	runNow: [id, act({ force: check.flag })],
+	/** Each field is checked where it becomes part of the job. */
+	edit: [id, object("fields", { set: boundedRecord, unset: names }), act()],
 	hold: [ids, act()],
 	release: [ids, act()],
 	approve: [id, act()],

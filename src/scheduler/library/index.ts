@@ -103,6 +103,7 @@ function methodsOf({ settings, fleet, prober, questions, loop, stopPolling, ...o
 		add: (input, act) => promised(() => adding.add(input, checkAct(act) ?? {})),
 		apply: async (manifest, act) =>
 			apply({ core, clock, host, config, lookFor, agents, piece: piece ?? PIECE }, manifest, checkAct(act) ?? {}),
+		edit: adding.edit,
 		...triggerMethods(parts, adding),
 		...claimMethods(parts, fleet.lifeOf),
 		...holdMethods(parts),

@@ -82,7 +82,7 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 }
 
 /** Resolves names of predecessors to job numbers; an unknown name is the caller's error. */
-function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): Op<{ job: number; policy: Policy }[]> {
+export function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): Op<{ job: number; policy: Policy }[]> {
 	const resolved: { job: number; policy: Policy }[] = [];
 	for (const [index, { ref, policy, gate }] of after.entries()) {
 		const job = typeof ref === "number" ? ref : yield* jobNamed(tx, ref);
@@ -146,6 +146,11 @@ export function* checkJob(
 	if (job.name !== undefined) yield* refuseTaken(tx, job.name, at("name"));
 	if (typeof draft.parent === "number") yield* addToFamily(tx, draft, draft.parent, at("parent"), coming);
 	if (job.item !== undefined) yield* checkItem(tx, job, force, at("item"), seen);
+	yield* checkPlace(tx, job, force, at);
+}
+
+/** Refuses a job that no host can run, and one that needs something of a job that does not exist. */
+export function* checkPlace(tx: Tx, job: Job, force: boolean, at: (key: string) => string): Op<void> {
 	if ((job.host_labels || (job.repo !== undefined && job.kind !== "payload")) && !force) {
 		const wish = { ...(job.repo === undefined ? {} : { repo: job.repo }), ...(job.host_labels ? { labels: job.host_labels } : {}) };
 		// A host that is draining, stale or gone still counts, since it may come back; a removed host has no record.

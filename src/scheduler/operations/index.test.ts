@@ -115,6 +115,14 @@ test("single calls: the store's id, a host's repos, an account, a breaker, a cyc
 	await sluice.tick({ cycle: "now" });
 	expect(await t.start()).toEqual([job]);
 	expect(await sluice.closeBatch("b")).toMatchObject({ open: 1, owned: false });
+	expect(await sluice.edit(job, { set: {} }).catch(({ code }) => code)).toBe("illegal_transition");
+	const edited = await t.add({ payload: new JsonText('{"n":1}'), needs: ["custom:a:b"], on_missing: "wait" });
+	const exact = '{"n":12345678901234567890}';
+	const set = { priority: 3, after: [job], payload: new JsonText(exact) };
+	expect(await sluice.edit(edited, { set, unset: ["needs"] })).toMatchObject({
+		changed: ["payload", "after", "needs", "priority"],
+		job: { priority: 3, after: [{ job }], spec: { payload_json: exact } },
+	});
 	const held = await t.add({ hold: true });
 	expect(await sluice.hold([held], { reason: "x" })).toEqual({ done: [held], refused: [] });
 	expect(await sluice.release([held])).toEqual({ done: [held], refused: [] });

@@ -9,6 +9,7 @@ import type { Granted } from "../../core/agents/permissions/allowing.ts";
 import type { MergeReport, MergeStatus, StopKind } from "../../core/job.ts";
 import type { VerdictWord } from "../../core/runs/verdict.ts";
 import * as applying from "../apply/apply.ts";
+import { editJob } from "../apply/edit.ts";
 import * as stages from "../apply/stages.ts";
 import { updateJobs } from "../apply/update.ts";
 import * as agents from "../kernel/agents.ts";
@@ -100,6 +101,7 @@ export const OPERATIONS = {
 	closeStage: row(stages.closeStage),
 	dropStage: plain((tx, { stage }: { stage: number }) => stages.dropStage(tx, stage)),
 	updateJobs: row(updateJobs),
+	edit: row(editJob, ofJob),
 
 	// ---- facts ----------------------------------------------------------------------------------------------------------------------
 	observe: row(record),

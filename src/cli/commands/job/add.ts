@@ -151,7 +151,7 @@ async function inputOf(call: Call, io: Io): Promise<JobInput> {
 type Fields = Record<string, unknown>;
 
 /** The fields whose options are passed on as they are. */
-function plainFields(call: Call): Fields {
+export function plainFields(call: Call): Fields {
 	const fields: Fields = {};
 	for (const { name, field } of call.command.options ?? []) if (field !== undefined && call.has(name)) fields[field] = call.value(name);
 	if ((call.number("retries") ?? 0) < 0) throw usage("--retries must not be negative");
@@ -162,7 +162,7 @@ function plainFields(call: Call): Fields {
 	return fields;
 }
 
-function whenOf(call: Call, { world }: Io): Fields {
+export function whenOf(call: Call, { world }: Io): Fields {
 	const fields: Fields = {};
 	const [at, after, deadline] = [call.text("at"), call.text("in"), call.text("deadline")];
 	if (at !== undefined) fields.runnable_at = timeOf(at, "at", world.now());
@@ -221,7 +221,7 @@ const FOR_AGENTS: readonly string[] = [...keysMarked("agent"), "args"];
 /** In double quotes, as people type a prompt. */
 const quoted = (words: string) => `"${words.replace(/[\\"$`]/g, "\\$&")}"`;
 
-async function promptOf(words: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
+export async function promptOf(words: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
 	const source = file ?? (words === "-" ? "-" : undefined);
 	if (source === undefined) return words;
 	const text = source === "-" ? await readAll(io.world.stdin) : readText(absolutePath(io.world, source), "prompt-file");
@@ -251,14 +251,14 @@ function readText(path: string, option: string): string {
 	}
 }
 
-function uniqueOf(call: Call): Fields {
+export function uniqueOf(call: Call): Fields {
 	const [, key, policy] = /^(.+?)(?::(skip|replace|error))?$/s.exec(call.text("unique") ?? "") ?? [];
 	if (key === undefined) throw usage("--unique is empty");
 	const window = call.text("unique-for");
 	return { key, ...(policy ? { policy } : {}), ...(window === undefined ? {} : { window_ms: durationOf(window, "unique-for") }) };
 }
 
-function useOf(one: string): [string, number] {
+export function useOf(one: string): [string, number] {
 	const [, resource, units] = /^(.+):(\d{1,9})$/.exec(one) ?? [];
 	if (resource === undefined) throw usage(`--uses: ${JSON.stringify(one)} is not RESOURCE:N`, "for example --uses build:1");
 	return [resource, Number(units)];
