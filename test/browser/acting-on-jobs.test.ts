@@ -77,9 +77,8 @@ test("on jobs: promote, cancel after asking, retry, approve, reject, answer, pri
 	await page.keyboard.press("Escape");
 	await card(page, asks).click();
 	await page.locator(".question").getByText("Which <b>colour</b>?").waitFor();
-	await page.getByRole("button", { name: "Answer…" }).click();
-	await page.getByLabel("Your answer").fill("green");
-	await page.getByRole("button", { name: "Send the answer" }).click();
+	await page.getByLabel(`Your answer to job ${asks}`).fill("green");
+	await page.getByRole("button", { name: "Send" }).click();
 	await toast(page, `Answered job ${asks}`).waitFor();
 	expect((await show(asks)).answer).toBe("green");
 
@@ -87,7 +86,7 @@ test("on jobs: promote, cancel after asking, retry, approve, reject, answer, pri
 	await page.getByText("failed (9)").first().waitFor();
 	await page.getByRole("tab", { name: "History" }).click();
 	await page.getByRole("rowheader", { name: /started/ }).waitFor();
-	await page.getByRole("tab", { name: "Why" }).click();
+	await page.getByRole("tab", { name: "Overview" }).click();
 	await page.getByRole("button", { name: "Run again alone…" }).click();
 	await page.getByRole("button", { name: "Run again", exact: true }).click();
 	await toast(page, `Job ${bad} runs again`).waitFor();
@@ -150,8 +149,7 @@ test("an answer grants what was denied, and a job that went well tells what it w
 	await enter(page, site);
 	await card(page, id).click();
 	await page.locator(".question").getByText("Bash: python3 -m pytest -q").first().waitFor();
-	await page.getByRole("button", { name: "Answer…" }).click();
-	const send = page.getByRole("button", { name: "Send the answer" });
+	const send = page.getByRole("button", { name: "Send" });
 	expect(await send.isDisabled()).toBe(true);
 	await page.getByLabel("It may now do without asking").selectOption("asked");
 	await send.click();

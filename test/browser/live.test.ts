@@ -102,7 +102,7 @@ describe("what is shown", () => {
 		await card(page, log).getByText(evil, { exact: false }).waitFor();
 		expect(await page.locator("main img, main script, main b").count()).toBe(0);
 		await card(page, log).click();
-		for (const tab of ["Details", "History", "Runs", "Diff", "Log"]) await page.getByRole("tab", { name: tab }).click();
+		for (const tab of ["Details", "History", "Attempts", "Diff", "Log"]) await page.getByRole("tab", { name: tab }).click();
 		await page.locator(".lines").getByText(evil, { exact: false }).waitFor();
 		await page.locator(".lines").getByText("red", { exact: true }).waitFor();
 		await page.goto(`${site.url}?q=${encodeURIComponent(evil)}&lane=${encodeURIComponent(evil)}`);

@@ -36,7 +36,7 @@ test("what agents cost, wherever it counts; why, when and what a job did; its lo
 	// One that ended: its cost, its runs, what it changed.
 	await page.goto(`${site.url}?job=${ids.parser}`);
 	await page.locator(".jobhead").getByText("$1.42").waitFor();
-	await page.getByRole("tab", { name: "Runs" }).click();
+	await page.getByRole("tab", { name: "Attempts" }).click();
 	await page.getByRole("rowheader", { name: `${ids.parser}.1` }).waitFor();
 	await page.getByRole("tab", { name: "Log" }).click();
 	await page.locator(".lines .tool").getByText("▸ Bash echo hi-from-tool > out.txt && cat out.txt").waitFor();

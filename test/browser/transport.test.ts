@@ -66,7 +66,7 @@ test("runs that could not be loaded while the daemon was away are there when it 
 	await page.getByRole("heading", { name: "How it ended" }).waitFor();
 	proxy.cut();
 	await page.getByRole("alert").getByText("cannot be reached").waitFor();
-	await page.getByRole("tab", { name: "Runs" }).click();
+	await page.getByRole("tab", { name: "Attempts" }).click();
 	await page.getByText("This could not be loaded").waitFor();
 	proxy.mend();
 	await page.getByRole("rowheader", { name: `${id}.1` }).waitFor();

@@ -47,7 +47,7 @@ test.each(["light", "dark"] as const)("all of them in %s", async (colours) => {
 		["trends", "?view=trends", (page) => page.getByRole("img", { name: /Cost: \$1\.87, by lane/ }).waitFor()],
 		["job", `?job=${ids.release}`, (page) => page.getByRole("heading", { name: "Why it waits" }).waitFor()],
 		["job-failed", `?job=${ids.broken}`, (page) => page.getByRole("heading", { name: "How it ended" }).waitFor()],
-		["question", `?job=${ids.colour}`, (page) => page.getByRole("button", { name: "Answer…" }).waitFor()],
+		["question", `?job=${ids.colour}`, (page) => page.getByLabel(/^Your answer to job/).waitFor()],
 		["log", `?job=${ids.writes}&tab=log`, (page) => page.locator(".lines").getByText("▸ Bash npm run migrate").waitFor()],
 		["runs", `?job=${ids.parser}&tab=runs`, (page) => page.getByRole("rowheader", { name: /\.1$/ }).waitFor()],
 		["diff", `?job=${ids.greeting}&tab=diff`, (page) => page.getByText("+hello, dear reader").waitFor()],

@@ -46,6 +46,17 @@ export function resume(scope: Scope = {}): void {
 	);
 }
 
+export function holdJob(id: number): void {
+	app.confirm({
+		title: `Hold job ${id}?`,
+		text: "It does not start before it is released.",
+		yes: "Hold it",
+		grave: false,
+		first: "yes",
+		field: { label: "Why (for the record)", value: "", needed: false, lines: 1 },
+		act: (reason) => void app.act("job.hold", { ids: [id], ...(reason ? { reason } : {}) }, () => `Job ${id} is held.`),
+	});
+}
 export const release = (ids: number[]) =>
 	void app.act("job.release", { ids }, ({ done }) => (done.length === 1 ? `Released job ${done[0]}.` : `Released ${done.length} jobs.`));
 
@@ -119,19 +130,23 @@ export function dropMerge(id: number): void {
 	});
 }
 
-/** Sends an answer that was typed in place; its draft goes when it has arrived. */
-export async function sendAnswer(id: number, text: string): Promise<"done" | "failed"> {
-	const how = await app.act("job.answer", { id, text }, () => `Answered job ${id}: it goes on with that.`);
+/** Sends an answer that was typed in place, a permission, or both; its draft goes when it has arrived. */
+export async function sendAnswer(id: number, text: string, mode = ""): Promise<"done" | "failed"> {
+	const how = await app.act(
+		"job.answer",
+		{ id, ...(text.trim() === "" ? {} : { text }), ...(mode === "" ? {} : { permission: mode as "edit" | "full" | "asked" }) },
+		() => `Answered job ${id}: it goes on with that.`,
+	);
 	if (how === "done") keepDraft(`answer ${id}`, "");
 	return how;
 }
 
-/** Sends an answer, a permission, or both. */
-type Asking = Pick<JobDocument, "id" | "question" | "agent" | "permission" | "granted" | "denied">;
+export type Asking = Pick<JobDocument, "id" | "question" | "agent" | "permission" | "granted" | "denied">;
 
-export function answer({ id, question, agent, permission, granted, denied }: Asking): void {
+/** What a person can grant with the answer, as value and words. */
+export function grantsFor({ agent, permission, granted, denied }: Asking): [string, string][] {
 	const now = granted?.permission ?? permission;
-	const modes: [string, string][] = [
+	return [
 		["", "nothing more than now"],
 		...((denied ?? []).length > 0 && isGrantable(denied, agent)
 			? [["asked", `what it was denied: ${grantWords(denied).join("; ")}`] as [string, string]]
@@ -139,19 +154,18 @@ export function answer({ id, question, agent, permission, granted, denied }: Ask
 		...(now === "ask" ? [["edit", "edit files"] as [string, string]] : []),
 		...(now === "full" ? [] : [["full", "everything"] as [string, string]]),
 	];
+}
+
+export function answer(job: Asking): void {
+	const { id, question, agent } = job;
 	app.confirm({
 		title: `Answer job ${id}`,
 		text: question ?? "",
 		yes: "Send the answer",
 		grave: false,
 		field: { label: "Your answer", value: "", needed: true, lines: 5, draft: `answer ${id}` },
-		...(agent === null ? {} : { choice: { label: "It may now do without asking", options: modes } }),
-		act: (text, mode) =>
-			void app.act(
-				"job.answer",
-				{ id, ...(text.trim() === "" ? {} : { text }), ...(mode ? { permission: mode as "edit" | "full" | "asked" } : {}) },
-				() => `Answered job ${id}: it goes on with that.`,
-			),
+		...(agent === null ? {} : { choice: { label: "It may now do without asking", options: grantsFor(job) } }),
+		act: (text, mode) => void sendAnswer(id, text, mode),
 	});
 }
 

@@ -20,7 +20,7 @@ export function actionsOf(row: PageRow): JobAction[] {
 		{ words: "Open", act: go("why") },
 		{ words: "Log", act: go("log") },
 		{ words: "Changes (diff)", act: go("diff") },
-		{ words: "Runs", act: go("runs") },
+		{ words: "Attempts", act: go("runs") },
 		{ words: "History", act: go("history") },
 		{ words: "All its fields", act: go("details") },
 	];

@@ -95,12 +95,12 @@ test("runs from a history", () => {
 		({ seq: 1, at, kind, job: 1, by: "x", data }) as unknown as EventDocument;
 	const runs = runsOf([
 		event("started", "2026-01-01T00:00:00Z", { attempt: 1, worker: "w", waited_ms: 5 }),
-		event("requeued", "2026-01-01T00:00:02Z", { exit_kind: "failed", message: "boom" }),
+		event("requeued", "2026-01-01T00:00:02Z", { exit_kind: "failed", message: "boom", usage: { cost_micro: 7 } }),
 		event("started", "2026-01-01T00:00:05Z", { attempt: 2, worker: "w" }),
 	]);
-	expect(runs.map(({ attempt, end, endedAt }) => [attempt, end, endedAt === null])).toEqual([
-		[2, null, true],
-		[1, "failed: boom: it goes on waiting", false],
+	expect(runs.map(({ attempt, end, failure, costMicros, endedAt }) => [attempt, end, failure, costMicros, endedAt === null])).toEqual([
+		[2, null, null, null, true],
+		[1, "failed, waits again", "boom", 7, false],
 	]);
 });
 

@@ -12,6 +12,10 @@ export type RunSeen = {
 	account: string | null;
 	/** How it ended, in words; null while it runs. */
 	end: string | null;
+	/** Why it failed, in one line. */
+	failure: string | null;
+	tokens: number | null;
+	costMicros: number | null;
 };
 
 /** Newest first. */
@@ -27,16 +31,16 @@ export function runsOf(events: readonly EventDocument[]): RunSeen[] {
 				waitedMs: data.waited_ms ?? null,
 				worker: data.worker,
 				account: data.account ?? null,
-				end: null,
+				...{ end: null, failure: null, tokens: null, costMicros: null },
 			});
 		else if ((kind === "ended" || kind === "requeued") && last && last.endedAt === null) {
 			last.endedAt = Date.parse(at);
-			const words = [inWords(data.exit_kind ?? data.to)];
-			if (kind === "ended" && data.exit_code) words[0] += ` (${data.exit_code})`;
-			const why = kind === "requeued" ? data.message : data.end_reason;
-			if (why) words.push(why);
-			if (kind === "requeued") words.push("it goes on waiting");
-			last.end = words.join(": ");
+			last.end = inWords(data.exit_kind ?? data.to);
+			if (kind === "ended" && data.exit_code) last.end += ` (${data.exit_code})`;
+			if (kind === "requeued") last.end += ", waits again";
+			last.failure = (kind === "requeued" ? data.message : data.end_reason) ?? null;
+			last.tokens = data.usage?.tokens ?? null;
+			last.costMicros = data.usage?.cost_micro ?? null;
 		}
 	}
 	return runs.reverse();

@@ -11,7 +11,8 @@ import { type RangeDocument, rangeDocument } from "./forecast.ts";
 export type EtaDocument = {
 	start: RangeDocument | null;
 	end: RangeDocument | null;
-	basis: { runs: number; of: string } | null;
+	/** `usual`: how long such runs took; `like`: `same` if they are of the same kind. */
+	basis: { runs: number; of: string; like?: "same" | "any"; usual?: { p50_ms: number; p90_ms: number } } | null;
 	stuck: string | null;
 };
 

@@ -2,7 +2,7 @@
 
 import type { JobView, LockView, QueueReport } from "../../contracts/scheduler.ts";
 import type { Status } from "../../core/job.ts";
-import type { ReasonCode } from "../../core/reason.ts";
+import type { Reason, ReasonCode } from "../../core/reason.ts";
 import type { Context } from "../context.ts";
 import { maybeTime, type Timed } from "../documents.ts";
 
@@ -26,15 +26,31 @@ const ACTS: Partial<Record<ReasonCode, Remedy["act"]>> = {
 /** Only these caps can be raised while the daemon runs; the others are in the configuration file. */
 const RAISED = /^(?:all$|lane:)/;
 
-function remedyOf({ kind, subject }: Cause): Remedy | null {
+function remedyOf(kind: ReasonCode, subject: string): Remedy | null {
 	const act = ACTS[kind];
 	return act === undefined || (act === "raise" && !RAISED.test(subject)) ? null : { act, subject };
+}
+
+/** What ends a reason of one job: what ends the cause for all jobs, or an act on this one. `run_now`: before all others, without its delay. */
+export type ReasonRemedy = Remedy | { act: "run_now" | "approve" | "answer"; subject: string };
+
+const JOB_ACTS: Partial<Record<ReasonCode, "run_now" | "approve" | "answer">> = {
+	delayed: "run_now",
+	backoff: "run_now",
+	turn: "run_now",
+	approval: "approve",
+	needs_human: "answer",
+};
+
+export function reasonRemedy({ code, subject }: Pick<Reason, "code" | "subject">): ReasonRemedy | null {
+	const act = JOB_ACTS[code];
+	return act === undefined ? remedyOf(code, subject) : { act, subject };
 }
 
 export const causeDocument = (cause: Cause): CauseDocument => ({
 	...cause,
 	clears_at: maybeTime(cause.clears_at),
-	remedy: remedyOf(cause),
+	remedy: remedyOf(cause.kind, cause.subject),
 });
 
 /** Jobs that wait for a lock are explained up to this number. */

@@ -11,7 +11,7 @@ import { SLING } from "../../core/schema/sling.ts";
 import type { LogPiece } from "../context.ts";
 import type { EtaDocument } from "../documents/eta.ts";
 import type { RangeDocument } from "../documents/forecast.ts";
-import type { CauseDocument } from "../documents/queue.ts";
+import type { CauseDocument, ReasonRemedy } from "../documents/queue.ts";
 import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Timestamp } from "../documents.ts";
 import {
 	choice,
@@ -170,7 +170,8 @@ export const JOB_METHODS = {
 	"job.why": viewerMethod<
 		Doc<{
 			job: JobDocument;
-			reasons: ReasonDocument[];
+			/** An older daemon sends no remedies. */
+			reasons: (ReasonDocument & { remedy?: ReasonRemedy | null })[];
 			position: number | null;
 			priority: Why["priority"];
 			waiters: number[];
@@ -184,7 +185,7 @@ export const JOB_METHODS = {
 			"Everything that keeps a job from starting, its place in line, how its priority adds up, and when it is likely to start and end. `waiters` are the jobs whose runs wait for it, `results` those whose results its prompt asks for.",
 		params: { id: id() },
 		result:
-			"{job, reasons, position, priority: {total, terms}, waiters, results: [{job, name, status, has_result}], eta?: {start: {p50, p90}, end: {p50, p90}, basis: {runs, of}, stuck}}",
+			"{job, reasons: [{code, detail, subject, remedy, …}], position, priority: {total, terms}, waiters, results: [{job, name, status, has_result}], eta?: {start: {p50, p90}, end: {p50, p90}, basis: {runs, of, like, usual: {p50_ms, p90_ms}}, stuck}}; `remedy` is what a person can do: {act, subject} or null",
 	}),
 	"job.history": viewerMethod<Doc<{ events: EventDocument[] }>>()({
 		about: "What has happened to a job: who, when, from, to, why.",

@@ -226,7 +226,7 @@ class EventRows {
 }
 
 /** The time that an event names: milliseconds, or RFC 3339. */
-function timeIn(line: string): number | null {
+export function timeIn(line: string): number | null {
 	const found = /"timestamp"\s*:\s*(?:"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d))"|(\d{13})\b)/.exec(line);
 	const at = found?.[1] ? Date.parse(found[1]) : Number(found?.[2] ?? Number.NaN);
 	return Number.isFinite(at) ? at : null;

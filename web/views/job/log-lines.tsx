@@ -4,8 +4,6 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { LogReader } from "../../net/log-reader.ts";
 import { useSize } from "../../parts/hooks.ts";
 import { shown } from "../../state/board.ts";
-import type { AnsiSpan } from "../../state/log/ansi.ts";
-import { looksOf } from "../../state/log/colours.ts";
 import {
 	indexOfPlace,
 	isFolded,
@@ -22,6 +20,7 @@ import {
 import { hashOf, type LineLink } from "../../state/log/line-link.ts";
 import type { LogRow } from "../../state/log/rows.ts";
 import { moment } from "../../state/words.ts";
+import { LogText } from "./log-text.tsx";
 import type { LogSight } from "./use-log.ts";
 
 const LINE = 18;
@@ -226,54 +225,11 @@ function Row({ at, layout, hasTimes, numberOf, ...props }: RowProps) {
 				</button>
 			) : null}
 			<span class="text">
-				{textOf(row, words)}
+				<LogText row={row} words={words} />
 				{"\n"}
 			</span>
 		</div>
 	);
-}
-
-type Cut = AnsiSpan & { isMarked: boolean };
-
-/** The row's text in its colours, with what is searched for marked. */
-function textOf(row: LogRow, words: string) {
-	const marks = marksIn(row.text, words);
-	if (row.spans === null && marks.length === 0) return row.text;
-	const cuts: Cut[] = [];
-	let [at, next] = [0, 0];
-	for (const { text, style } of row.spans ?? [{ text: row.text, style: null }]) {
-		for (let from = 0; from < text.length; ) {
-			while (next < marks.length && (marks[next] as number) + words.length <= at + from) next++;
-			const mark = (marks[next] ?? Number.POSITIVE_INFINITY) - at;
-			const isMarked = mark <= from;
-			const to = Math.min(text.length, isMarked ? mark + words.length : mark);
-			cuts.push({ text: text.slice(from, to), style: style as AnsiSpan["style"], isMarked });
-			from = to;
-		}
-		at += text.length;
-	}
-	return cuts.map(({ text, style, isMarked }, index) => {
-		const piece =
-			style === null ? (
-				text
-			) : (
-				<span key={index} {...looksOf(style)}>
-					{text}
-				</span>
-			);
-		return isMarked ? <mark key={index}>{piece}</mark> : piece;
-	});
-}
-
-/** Where the words occur; at most a few hundred places. */
-function marksIn(text: string, words: string): number[] {
-	if (words === "") return [];
-	const [low, wanted] = [text.toLowerCase(), words.toLowerCase()];
-	const found: number[] = [];
-	// A letter whose small form is longer would shift the marks: then none are drawn.
-	if (low.length !== text.length) return found;
-	for (let at = low.indexOf(wanted); at >= 0 && found.length < 300; at = low.indexOf(wanted, at + wanted.length)) found.push(at);
-	return found;
 }
 
 /** The selected text, without numbers, times and marks for folding. */

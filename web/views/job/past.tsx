@@ -1,4 +1,4 @@
-// A job's past and its fields: its runs, its history, its changes, every field.
+// A job's past and its fields: its history, its changes, every field.
 
 import { useEffect, useState } from "preact/hooks";
 import type { EventDocument, JobDocument } from "../../../src/api/documents.ts";
@@ -6,53 +6,13 @@ import { isMove } from "../../../src/core/event.ts";
 import { mayAddWords } from "../../../src/core/trust/run-bounds.ts";
 import { app } from "../../app.ts";
 import { every } from "../../outside.ts";
-import { Loading, Moment, Problem, Running, Span } from "../../parts/bits.tsx";
+import { Loading, Moment, Problem } from "../../parts/bits.tsx";
+import { copyText } from "../../parts/clipboard.ts";
 import { useQuery } from "../../parts/hooks.ts";
 import { commandLine } from "../../state/row.ts";
-import { runsOf } from "../../state/runs.ts";
 import { count, inWords } from "../../state/words.ts";
 
 const useHistory = (id: number, fresh: string) => useQuery(`history ${id}`, () => app.call("job.history", { id }), fresh);
-
-export function Runs({ id, fresh }: { id: number; fresh: string }) {
-	const { value, problem, again } = useHistory(id, fresh);
-	if (!value) return problem ? <Problem text={problem} again={again} /> : <Loading what="runs" />;
-	const runs = runsOf(value.events);
-	if (runs.length === 0) return <p class="nothing">It has not run yet.</p>;
-	return (
-		<table class="plain panel">
-			<thead>
-				<tr>
-					<th scope="col">Run</th>
-					<th scope="col">Started</th>
-					<th scope="col">Took</th>
-					<th scope="col">Waited</th>
-					<th scope="col">Where</th>
-					<th scope="col">End</th>
-				</tr>
-			</thead>
-			<tbody>
-				{runs.map((run) => (
-					<tr key={run.attempt}>
-						<th scope="row" class="num">
-							{id}.{run.attempt}
-						</th>
-						<td>
-							<Moment at={run.startedAt} how="clock" />
-						</td>
-						<td>{run.endedAt === null ? <Running since={run.startedAt} /> : <Span ms={run.endedAt - run.startedAt} />}</td>
-						<td>{run.waitedMs === null ? "" : <Span ms={run.waitedMs} />}</td>
-						<td>
-							{run.worker}
-							{run.account ? ` · ${run.account}` : ""}
-						</td>
-						<td class="said">{run.end ?? "runs"}</td>
-					</tr>
-				))}
-			</tbody>
-		</table>
-	);
-}
 
 export function History({ id, fresh }: { id: number; fresh: string }) {
 	const { value, problem, again } = useHistory(id, fresh);
@@ -152,20 +112,29 @@ export function Details({ job }: { job: JobDocument }) {
 	);
 	const mayAdd = mayAddWords(job);
 	return (
-		<dl class="pairs panel">
-			{job.command ? (
-				<>
-					<dt>command</dt>
-					<dd>
-						<code>{commandLine(job.command)}</code>
-					</dd>
-				</>
-			) : null}
-			{mayAdd === null ? null : <Pair name="its runs" value={mayAdd} />}
-			{fields.map(([key, value]) => (
-				<Pair key={key} name={inWords(key)} value={typeof value === "object" ? JSON.stringify(value) : String(value)} />
-			))}
-		</dl>
+		<>
+			<dl class="pairs panel">
+				{job.command ? (
+					<>
+						<dt>command</dt>
+						<dd>
+							<code>{commandLine(job.command)}</code>
+						</dd>
+					</>
+				) : null}
+				{mayAdd === null ? null : <Pair name="its runs" value={mayAdd} />}
+				{fields.map(([key, value]) => (
+					<Pair key={key} name={inWords(key)} value={typeof value === "object" ? JSON.stringify(value) : String(value)} />
+				))}
+			</dl>
+			<details class="panel json">
+				<summary>As JSON</summary>
+				<button type="button" class="small" onClick={() => void copyText(JSON.stringify(job, null, 2), "the job as JSON")}>
+					Copy
+				</button>
+				<pre>{JSON.stringify(job, null, 2)}</pre>
+			</details>
+		</>
 	);
 }
 

@@ -1,11 +1,10 @@
 // What needs a person: the question in full with its answer in place, the command or prompt to approve, a merge that is stuck.
 
-import { useState } from "preact/hooks";
 import type { NeedsYou } from "../../../src/api/documents/now.ts";
 import { app } from "../../app.ts";
-import { answer, approve, dropMerge, merge, reject, sendAnswer } from "../../parts/actions.ts";
+import { approve, dropMerge, merge, reject } from "../../parts/actions.ts";
+import { AnswerBox } from "../../parts/answer-box.tsx";
 import { JobLink, Moment } from "../../parts/bits.tsx";
-import { keepDraft, recallDraft } from "../../parts/drafts.ts";
 import { commandLine, labelOf } from "../../state/row.ts";
 import { count } from "../../state/words.ts";
 
@@ -64,7 +63,7 @@ function ToApprove({ need: { job } }: { need: NeedsYou }) {
 }
 
 function Act({ need: { job, asks } }: { need: NeedsYou }) {
-	if (asks === "answer") return <Answer job={job} />;
+	if (asks === "answer") return <AnswerBox job={job} />;
 	if (asks === "merge")
 		return (
 			<p class="acts">
@@ -88,42 +87,5 @@ function Act({ need: { job, asks } }: { need: NeedsYou }) {
 				Reject…
 			</button>
 		</p>
-	);
-}
-
-function Answer({ job }: Pick<NeedsYou, "job">) {
-	const name = `answer ${job.id}`;
-	const [words, setWords] = useState(recallDraft(name));
-	const isDenied = (job.denied ?? []).length > 0;
-	return (
-		<form
-			class="answer"
-			onSubmit={(event) => {
-				event.preventDefault();
-				if (words.trim() !== "") void sendAnswer(job.id, words).then((how) => how === "done" && setWords(""));
-			}}
-			onKeyDown={(event) => {
-				if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
-			}}
-		>
-			<textarea
-				rows={Math.min(6, words.split("\n").length)}
-				placeholder="Your answer; Ctrl Enter sends it"
-				aria-label={`Your answer to job ${job.id}`}
-				value={words}
-				onInput={(event) => {
-					setWords(event.currentTarget.value);
-					keepDraft(name, event.currentTarget.value);
-				}}
-			/>
-			<button type="submit" class="main" disabled={words.trim() === ""}>
-				Send
-			</button>
-			{job.agent === null ? null : (
-				<button type="button" onClick={() => answer(job)}>
-					{isDenied ? "Grant…" : "More…"}
-				</button>
-			)}
-		</form>
 	);
 }

@@ -1,10 +1,8 @@
 // What ready jobs wait for, by cause, with what ends it as a button.
 
 import type { NowDocument } from "../../../src/api/documents/now.ts";
-import type { CauseDocument, Remedy } from "../../../src/api/documents/queue.ts";
-import { app } from "../../app.ts";
-import { clearAccount, clearHold, grantMore, release, resume, setLane, setMax } from "../../parts/actions.ts";
 import { Moment } from "../../parts/bits.tsx";
+import { RemedyButton } from "../../parts/remedies.tsx";
 import { isOwnTurn } from "../../state/now.ts";
 import { count, localTimes } from "../../state/words.ts";
 
@@ -30,7 +28,7 @@ export function Stuck({ causes, counts }: Pick<NowDocument, "causes" | "counts">
 								) : null}
 							</span>
 						</span>
-						{mayRemedy(cause.remedy) && cause.remedy ? <RemedyButton remedy={cause.remedy} cause={cause} /> : null}
+						<RemedyButton remedy={cause.remedy} detail={cause.detail} ids={cause.ids ?? []} />
 					</li>
 				))}
 			</ul>
@@ -42,39 +40,4 @@ export function Stuck({ causes, counts }: Pick<NowDocument, "causes" | "counts">
 			) : null}
 		</section>
 	);
-}
-
-/** Caps and budgets take an admin. */
-const mayRemedy = (remedy: Remedy | null): boolean =>
-	!app.place.wall && (remedy?.act === "raise" || remedy?.act === "grant" ? app.mayManage : app.mayAct);
-
-function RemedyButton({ remedy, cause }: { remedy: Remedy; cause: CauseDocument }) {
-	const [words, act] = remedyOf(remedy, cause);
-	return (
-		<button type="button" class="small" aria-label={`${words}: ${cause.detail}`} onClick={act}>
-			{words}
-		</button>
-	);
-}
-
-function remedyOf({ act, subject }: Remedy, { ids = [] }: CauseDocument): [words: string, act: () => void] {
-	const [kind = "", name = ""] = subject.split(/:(.*)/s);
-	switch (act) {
-		case "resume":
-			return ["Resume", () => resume(subject === "all" ? {} : { [kind]: name })];
-		case "release":
-			return ["Release", () => release(ids)];
-		case "raise": {
-			const max = subject === "all" ? (app.status?.max_concurrent ?? 0) : (app.status?.lanes[name]?.max ?? 0);
-			return [`Raise to ${count(max + 1)}`, () => void (subject === "all" ? setMax(max + 1, max) : setLane(name, max + 1, max))];
-		}
-		case "open":
-			return ["Open…", () => clearAccount(name)];
-		case "close_breaker":
-			return ["Try again", () => clearHold({ scope: subject, kind: "breaker_open" })];
-		case "grant":
-			return ["Grant more…", () => void grantMore(subject)];
-		case "hosts":
-			return ["Hosts", () => app.go({ view: "limits" })];
-	}
 }

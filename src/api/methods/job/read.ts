@@ -9,7 +9,7 @@ import { isTerminal, type Status } from "../../../core/job.ts";
 import { type At, doc, type Handlers, only, resolve, shown, shownAll } from "../../call.ts";
 import type { LogPiece } from "../../context.ts";
 import { etaOf } from "../../documents/eta.ts";
-import { causeDocument, countsOf, lockedJobs } from "../../documents/queue.ts";
+import { causeDocument, countsOf, lockedJobs, reasonRemedy } from "../../documents/queue.ts";
 import { eventDocument, reasonDocument } from "../../documents.ts";
 import { mustBeKnownScope } from "../../known.ts";
 import type { WaitedJob } from "../../protocol/job.ts";
@@ -60,7 +60,7 @@ export const jobReads: Pick<Handlers<"job">, Looks> = {
 		const eta = await etaOf(context, job);
 		return doc({
 			job: shown(context, job),
-			reasons: reasons.map(reasonDocument),
+			reasons: reasons.map((reason) => ({ ...reasonDocument(reason), remedy: reasonRemedy(reason) })),
 			position,
 			priority,
 			waiters,
