@@ -122,6 +122,7 @@ function runDifference(job: ModelJob, view: JobView, say: Say): string | null {
 	for (const field of fields) {
 		if (differs(view.run?.[field], job.run?.[field])) return say(`run.${field}`, view.run?.[field], job.run?.[field]);
 	}
+	if (differs(view.run?.frozen !== undefined, job.run?.frozen === true)) return say("run.frozen", view.run?.frozen, job.run?.frozen);
 	const awaited = awaitedBy(job);
 	if (differs(view.waits_for, awaited.length === 0 ? undefined : awaited)) return say("waits_for", view.waits_for, awaited);
 	if (differs(view.run?.intent?.kind, job.run?.intent)) return say("run.intent", view.run?.intent, job.run?.intent);

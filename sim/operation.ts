@@ -129,7 +129,20 @@ type Plain =
 	/** Calls made in one turn, none waiting for another. */
 	| { kind: "together"; ops: Op[] };
 
-export type Act = "promote" | "demote" | "priority" | "runNow" | "hold" | "release" | "approve" | "reject" | "answer" | "retry" | "rerun";
+export type Act =
+	| "promote"
+	| "demote"
+	| "priority"
+	| "runNow"
+	| "hold"
+	| "release"
+	| "freeze"
+	| "thaw"
+	| "approve"
+	| "reject"
+	| "answer"
+	| "retry"
+	| "rerun";
 
 /** Hosts by their place in the plan. */
 export type FleetOp =

@@ -147,7 +147,7 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 function actOn(id: number, op: Op & { kind: "act" }): Call {
 	if (op.what === "priority") return { method: "priority", args: [id, op.value ?? 0] };
 	if (op.what === "runNow") return { method: "runNow", args: [id, op.force ? { force: true } : {}] };
-	if (op.what === "hold" || op.what === "release") return { method: op.what, args: [[id]] };
+	if (op.what === "hold" || op.what === "release" || op.what === "freeze" || op.what === "thaw") return { method: op.what, args: [[id]] };
 	if (op.what === "answer") return { method: "answer", args: [id, op.text ?? "yes", op.grant === undefined ? {} : { grant: op.grant }] };
 	return { method: op.what, args: [id] };
 }

@@ -27,6 +27,8 @@ type Methods = Pick<
 	| "runNow"
 	| "edit"
 	| "hold"
+	| "freeze"
+	| "thaw"
 	| "release"
 	| "approve"
 	| "reject"

@@ -184,6 +184,20 @@ export function release(state: State, ids: readonly number[], seen: Seen): void 
 	settle(state, seen);
 }
 
+/** What it changes is only what the host does with the run's processes. */
+export function freeze(state: State, ids: readonly number[], what: "freeze" | "thaw", seen: Seen): void {
+	for (const id of ids) {
+		const job = known(state, id, seen);
+		if (job === undefined) return;
+		const isRun = job.run !== undefined && (job.kind === "command" || job.kind === "agent");
+		const may = isRun && (what === "freeze" ? job.run?.intent === undefined : job.run?.frozen === true);
+		if (!may || job.run === undefined) return void refused(seen, ["illegal_transition"], `job ${id} is ${job.status}: ${what}`);
+		accepted(seen);
+		if (what === "freeze") job.run.frozen = true;
+		else delete job.run.frozen;
+	}
+}
+
 export function approve(state: State, id: number, seen: Seen): void {
 	const job = known(state, id, seen);
 	if (job === undefined) return;

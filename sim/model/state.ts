@@ -17,6 +17,8 @@ export type ModelRun = {
 	unsure?: true;
 	intent?: "cancelled" | "timeout" | "preempted" | "drained";
 	launched: boolean;
+	/** A person froze it. */
+	frozen?: true;
 	/** What it has said of itself so far. */
 	verdict?: Said;
 	/** Started by run-now --force: past max_concurrent and its lane's cap. */

@@ -116,6 +116,8 @@ function editOf({ themes, config }: Drawing, id: number, pick: number): Op {
 /** Where people approve, they also hold and release. By the number of the operation: what is drawn after it stays the same. */
 export function drawAct(d: Drawing, id: number): Op {
 	const op = drawOther(d, id);
+	if (id % 16 === 7 && op.kind === "extend")
+		return { id, kind: "act", what: id % 32 === 7 ? "freeze" : "thaw", whom: { of: "running", pick: op.whom.pick } };
 	if (d.themes.has("ranks") && id % 8 === 1 && op.kind === "act") return editOf(d, id, op.whom.pick);
 	if (!d.themes.has("approval") || id % 4 !== 0 || op.kind !== "act" || op.whom.of === "ended") return op;
 	const what = id % 8 === 0 ? "hold" : "release";
@@ -124,7 +126,7 @@ export function drawAct(d: Drawing, id: number): Op {
 }
 
 function drawOther({ random, themes }: Drawing, id: number): Op {
-	const what: Exclude<Act, "hold" | "release"> | "cancel" | "cancel_all" | "extend" | "merged" = random.weighted({
+	const what: Exclude<Act, "hold" | "release" | "freeze" | "thaw"> | "cancel" | "cancel_all" | "extend" | "merged" = random.weighted({
 		cancel: 5,
 		cancel_all: 1.5,
 		extend: 3,

@@ -63,6 +63,11 @@ function foundInside({ run, job, state }: NonNullable<Caller["found"]>, method: 
 
 export const resolve = async (context: Context, ref: Ref): Promise<number> => (typeof ref === "number" ? ref : context.scheduler.find(ref));
 
+/** The numbers of these jobs, each once. */
+export const resolveAll = async (refs: readonly Ref[], { context }: Pick<At, "context">): Promise<number[]> => [
+	...new Set(await Promise.all(refs.map((ref) => resolve(context, ref)))),
+];
+
 export const shown = (context: Context, view: JobView): JobDocument => jobDocument(view, showing(context, [view]));
 
 /** Copies the configuration once for many documents. */

@@ -8,6 +8,7 @@ import type { Webhooks } from "../contracts/webhook.ts";
 import type { PruneReport, RepoSettings, WorktreeView } from "../contracts/workspace.ts";
 import type { Format, Profile } from "../core/agents/profile.ts";
 import type { JobInput } from "../core/job.ts";
+import type { RunSignal } from "../core/runs/signals.ts";
 import type { LogStream } from "../core/text/log-piece.ts";
 import type { CatchUp } from "../core/time/slots.ts";
 import type { PersonRole } from "../core/trust/people.ts";
@@ -34,6 +35,7 @@ export type Supervision = Pick<
 	| "runCycle"
 	| "freeze"
 	| "thaw"
+	| "signal"
 	| "live"
 	| "progress"
 	| "onProgress"
@@ -194,6 +196,8 @@ export type Elsewhere = {
 		job: number,
 		attempt: number,
 	): Promise<{ host: string; path: string; branch: string; base_branch: string; there: boolean | null } | null>;
+	/** `sent`: null if its host does not answer. */
+	signal(job: number, attempt: number, signal: RunSignal): Promise<{ host: string | null; sent: boolean | null }>;
 	outcome(job: number, attempt: number): Promise<{ host: string; outcome: Record<string, unknown> } | null>;
 };
 

@@ -4,7 +4,7 @@ import type { Ended, EventRow, JobView } from "../contracts/scheduler.ts";
 import type { Config } from "../core/config.ts";
 import type { EventKind, EventMap } from "../core/event.ts";
 import { exactPayload } from "../core/input/payload.ts";
-import type { Job, Run } from "../core/job.ts";
+import type { Job, JobHold, Run } from "../core/job.ts";
 import type { Reason } from "../core/reason.ts";
 import type { RunProgress } from "../core/runs/progress.ts";
 import { policyOf } from "../core/runs/retry.ts";
@@ -150,7 +150,7 @@ function conditionsOf(view: JobView, { config }: Showing) {
 		locks: view.locks ?? [],
 		parallelizable: !isSerial(view),
 		/** The person who holds it, since when and why; null if no person does. */
-		hold: view.hold ? { by: view.hold.by, since: rfc3339(view.hold.since), reason: view.hold.reason ?? null } : null,
+		hold: view.hold ? holdDocument(view.hold) : null,
 		requires_approval: view.approval !== undefined,
 		approval: view.approval ?? null,
 		unique: spec.unique ? { window_ms: null, ...spec.unique } : null,
@@ -221,6 +221,12 @@ function isSerial({ locks, item, phase, lane }: JobView): boolean {
 	);
 }
 
+const holdDocument = ({ by, since, reason }: JobHold): { by: string; since: Timestamp; reason: string | null } => ({
+	by,
+	since: rfc3339(since),
+	reason: reason ?? null,
+});
+
 export type RunDocument = ReturnType<typeof runDocument>;
 
 export function runDocument(job: number, run: Run, live: Live = new Map()) {
@@ -232,8 +238,10 @@ export function runDocument(job: number, run: Run, live: Live = new Map()) {
 		/** Pid of a live run of this host; null if unknown. */
 		pid: now?.pid ?? null,
 		stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
-		/** Its processes are stopped by a pause with `freeze`; false also for runs of other hosts, where it is unknown. */
-		frozen: now?.frozen ?? false,
+		/** Its processes are stopped by a person, or by a pause with `freeze`; of a run of another host only the former is known. */
+		frozen: now?.frozen ?? (run.frozen !== undefined && run.intent === undefined),
+		/** The person who froze this run; null also for a run that a pause has frozen. */
+		frozen_by: run.frozen ? holdDocument(run.frozen) : null,
 		/** What a live run of this host has done so far; null if unknown. */
 		progress: now?.progress ?? null,
 	};

@@ -8,6 +8,7 @@ export {
 	decimal,
 	duration,
 	type Fields,
+	field,
 	flag,
 	id,
 	ids,

@@ -50,7 +50,7 @@ export async function program(argv: readonly string[], world: CliEnvironment): P
 
 /** Commands that only read, or act on existing jobs. */
 const WITHOUT_NEW_HOME =
-	/^(?:list|show|why|history|logs|wait|top|graph|forecast|stats|diff|open|export|cancel|retry|rerun|approve|reject|answer|promote|demote|priority|run-now|edit|hold|release|merge|clear|prune|gc|\w+ (?:list|show|get|remove))$/;
+	/^(?:list|show|why|history|logs|wait|top|graph|forecast|stats|diff|open|export|cancel|retry|rerun|approve|reject|answer|promote|demote|priority|run-now|edit|hold|release|freeze|thaw|signal|merge|clear|prune|gc|\w+ (?:list|show|get|remove))$/;
 
 /** A home that was named and does not exist is a typo: a read would create an empty one, with a daemon. The default home is created when it is needed. */
 function mustBeThere(command: string, given: string | undefined, world: CliEnvironment): void {

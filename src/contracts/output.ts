@@ -2,6 +2,7 @@
 // Hosts need no other connection to each other.
 
 import type { Format } from "../core/agents/profile.ts";
+import type { RunSignal } from "../core/runs/signals.ts";
 import type { LogStream } from "../core/text/log-piece.ts";
 
 /** Bytes `from` up to `to` (exclusive) of a log: deflated, in base64. */
@@ -35,6 +36,8 @@ export type OutputRequest =
 	| { what: "log"; job: number; attempt: number; stream: LogStream; offset: number; tail?: number; limit: number; wait_ms: number }
 	| { what: "diff"; job: number; attempt: number }
 	| { what: "place"; job: number }
+	/** To send a signal to a live run: whether it was sent. */
+	| { what: "signal"; job: number; attempt: number; signal: RunSignal }
 	/** The record of calls of that host, the newest first. */
 	| {
 			what: "audit";

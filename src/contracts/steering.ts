@@ -1,7 +1,8 @@
-// Contract of what people do to jobs: end, run again, reorder, hold, approve, answer.
+// Contract of what people do to jobs: end, run again, edit, reorder, hold, freeze, approve, answer.
 
 import type { Granted } from "../core/agents/permissions/allowing.ts";
 import type { JobInput } from "../core/job.ts";
+import type { RunSignal } from "../core/runs/signals.ts";
 import type { JobKey } from "../core/schema/job.ts";
 import type { Act, JobView } from "./scheduler.ts";
 
@@ -17,7 +18,7 @@ export type CancelReport = {
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[]; left_blocked: number[] };
 export type RewindAllReport = Omit<RewindReport, "last_successful" | "left_blocked"> & { skipped: { job: number; reason: string }[] };
 
-/** `done`: the jobs that are held, or released, now. `refused`: jobs that cannot be; if the only job is refused, the call fails instead. */
+/** `done`: the jobs that are held, released, frozen or thawed now. `refused`: jobs that cannot be; if the only job is refused, the call fails instead. */
 export type HoldReport = { done: number[]; refused: RefusedJob[] };
 type RefusedJob = { job: number; code: string; message: string };
 
@@ -46,6 +47,14 @@ export interface Steering {
 	/** Keeps waiting jobs from starting until they are released. Nothing else releases them, not even `runNow`. A job that is held stays held as it is, unless a reason is given. */
 	hold(ids: readonly number[], options?: Act): Promise<HoldReport>;
 	release(ids: readonly number[], options?: Act): Promise<HoldReport>;
+	/**
+	 * Records that runs are frozen: their hosts stop all processes of them, and their time limits stand still, until `thaw`. Also across a restart of the daemon.
+	 * A cancel of a frozen run works.
+	 */
+	freeze(ids: readonly number[], options?: Act): Promise<HoldReport>;
+	thaw(ids: readonly number[], options?: Act): Promise<HoldReport>;
+	/** Records that a signal was sent to a run. Only a run's host can send it. */
+	signalled(run: { job: number; attempt: number }, signal: RunSignal, options?: Act): Promise<void>;
 	approve(id: number, options?: Act): Promise<void>;
 	reject(id: number, options?: Act): Promise<void>;
 	/** `grant`: additional permissions of its runs, until the job is begun anew. */

@@ -46,6 +46,9 @@ type OtherMap = {
 	prioritised: { priority: number };
 	held: { reason?: string };
 	released: Empty;
+	frozen: { attempt: number; reason?: string };
+	thawed: { attempt: number };
+	signalled: { attempt: number; signal: string };
 	approval_asked: Empty;
 	approved: Empty;
 	answered: { question: string; answer: string; granted?: Granted };

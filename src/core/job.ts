@@ -164,7 +164,7 @@ export type RetryPolicy = {
 
 export type Condition = { kind: "clean_worktree" } | { kind: "branch_exists"; branch: string } | { kind: "command"; argv: string[] };
 
-/** Who holds a waiting job, since when, and why. */
+/** Who holds a waiting job, or has frozen its run, since when, and why. */
 export type JobHold = { by: string; since: number; reason?: string };
 
 /** What started a run: the scheduler, or a person's `sluice run`. */
@@ -184,6 +184,8 @@ export type Run = {
 	/** A stop request, stored before the first signal: the run's end gets this kind. */
 	/** `resumes`: the job goes on at once, before all others. */
 	intent?: { kind: StopKind; reason: string; by: string; at: number; resumes?: true };
+	/** A person froze it: its processes are stopped until a person thaws it. */
+	frozen?: JobHold;
 	/** The run's latest verdict about itself. */
 	verdict?: RunVerdict;
 	/** False until the host reports that the process exists. */

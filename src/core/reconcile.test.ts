@@ -35,9 +35,18 @@ describe("an assigned run", () => {
 		["followed", {}, []],
 		["followed", { launched: true }, []],
 		["followed", { stopping: true }, ["pass_stop 1.1"]],
-		["reported", { stopping: true }, []],
+		["followed", { frozen: true }, ["freeze 1.1"]],
+		["followed", { frozen: true, stopping: true }, ["pass_stop 1.1"]],
+		["reported", { stopping: true, frozen: true }, []],
 	])("found %s, %j", (state, more, duties) => {
 		expect(told([{ run: "1.1", ...more }], state === "nothing" ? [] : [find("1.1", state)])).toEqual(duties);
+	});
+
+	test("frozen or thawed by a person: only what the host does not know yet", () => {
+		const followed = (frozen: boolean): FoundRun => ({ run: "1.1", seen: { state: "followed", frozen } });
+		expect(told([{ run: "1.1", frozen: true }], [followed(true)])).toEqual([]);
+		expect(told([{ run: "1.1" }], [followed(true)])).toEqual(["thaw 1.1"]);
+		expect(told([{ run: "1.1" }], [followed(false)])).toEqual([]);
 	});
 
 	test("another attempt is another run", () => {

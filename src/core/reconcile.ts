@@ -8,7 +8,9 @@
 //     … but its start was reported       lost         its folder was removed: starting it again would make two
 //   gone (marker, no process)            lost         "scheduler recovery"
 //   nothing at all                       lost         the run's folder has disappeared
-//   followed (the host takes care of it) pass_stop    if a stop was requested, else nothing
+//   followed (the host takes care of it) pass_stop    if a stop was requested
+//                                        freeze, thaw if a person froze or thawed it, and the host does not know
+//                                        nothing      else
 //   reported (its end was just recorded) nothing      the assignment is older than the end
 //
 //   not assigned, and the host finds     then
@@ -18,10 +20,10 @@
 
 import type { Alive, Exited, Gone, Sighting } from "./runs/sighting.ts";
 
-/** `launched`: its start was reported. `stopping`: a stop was requested. */
-export type AssignedRun = { run: string; launched?: boolean; stopping?: boolean };
+/** `launched`: its start was reported. `stopping`: a stop was requested. `frozen`: by a person. */
+export type AssignedRun = { run: string; launched?: boolean; stopping?: boolean; frozen?: boolean };
 /** `seen`: what its folder and the process table say; or what the host knows of the run without looking. */
-export type FoundRun = { run: string; seen: Sighting | { state: "followed" | "reported" | "marked" } };
+export type FoundRun = { run: string; seen: Sighting | { state: "followed"; frozen?: boolean } | { state: "reported" | "marked" } };
 
 /** `A`: what the caller knows about an assigned run. */
 export type Duty<A extends AssignedRun> =
@@ -31,6 +33,7 @@ export type Duty<A extends AssignedRun> =
 	| { do: "start"; assigned: A }
 	| { do: "forbid"; assigned: A }
 	| { do: "pass_stop"; assigned: A }
+	| { do: "freeze" | "thaw"; assigned: A }
 	| { do: "abandon"; run: string }
 	| { do: "clear"; run: string };
 
@@ -60,7 +63,9 @@ function dutyFor<A extends AssignedRun>(assigned: A, seen: FoundRun["seen"] = GO
 			if (assigned.launched) return { do: "lost", assigned, seen: GONE };
 			return { do: assigned.stopping ? "forbid" : "start", assigned };
 		case "followed":
-			return assigned.stopping ? { do: "pass_stop", assigned } : null;
+			if (assigned.stopping) return { do: "pass_stop", assigned };
+			if ((assigned.frozen ?? false) === (seen.frozen ?? false)) return null;
+			return { do: assigned.frozen ? "freeze" : "thaw", assigned };
 		case "reported":
 		case "marked":
 			return null;

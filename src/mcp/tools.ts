@@ -41,6 +41,8 @@ const SKETCHES = {
 	"job.edit": { title: "Change a waiting job", hints: ["destroy", "repeat"] },
 	"job.hold": { title: "Keep waiting jobs from starting", hints: ["repeat"] },
 	"job.release": { title: "End the hold of jobs", hints: ["repeat", "reach"] },
+	"job.freeze": { title: "Stop running jobs for a while", hints: ["repeat"] },
+	"job.thaw": { title: "Let frozen jobs go on", hints: ["repeat", "reach"] },
 	"job.retry": { title: "Retry a job and what comes after it", hints: ["destroy", "reach"] },
 	"job.logs": {
 		title: "Read a job's log",

@@ -61,6 +61,8 @@ const WORDS: { [M in ToolMethod]: (answer: Spared<Result<M>>) => string } = {
 		(changed ?? []).length === 0 ? `${called(job ?? {})}: nothing changed` : `${called(job ?? {})} changed: ${(changed ?? []).join(", ")}`,
 	"job.hold": ({ done, refused }) => each("held", done, refused),
 	"job.release": ({ done, refused }) => each("released", done, refused),
+	"job.freeze": ({ done, refused }) => each("frozen", done, refused),
+	"job.thaw": ({ done, refused }) => each("thawed", done, refused),
 	"job.retry": ({ reset }) => `${count(reset, "job")} reset`,
 	"job.logs": ({ run, stream, offset, next_offset, text, ended }) =>
 		`${stream === "both" ? "stdout and stderr" : stream} of run ${run ?? "(none yet)"}, bytes ${offset} to ${next_offset}${ended ? ", all there is" : ", it goes on"}\n${text}`,

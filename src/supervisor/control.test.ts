@@ -65,6 +65,98 @@ describe("freeze", () => {
 		expect((await on.show(job)).exit_kind).toBe("timeout");
 	});
 
+	const stoppedOf = (on: Awaited<ReturnType<typeof supervise>>, run = "1.1") => on.processes.machine.shims.get(`home-${run}`)?.stopped;
+
+	test("of one job, by a person: the whole process tree and the time limits; another run goes on", async () => {
+		const on = await supervise();
+		const [job, other] = [await on.add({ timeout: "1m" }), await on.add()];
+		const child = on.processes.child("home-1.1");
+		await on.sluice.freeze([job], { by: "ann", reason: "the machine is needed" });
+		await on.settle();
+		expect([stoppedOf(on), child.stopped, stoppedOf(on, "2.1")]).toEqual([true, true, false]);
+		expect((await on.show(job)).run?.frozen).toMatchObject({ by: "ann", reason: "the machine is needed" });
+		await on.pass(5 * MINUTE);
+		expect((await on.show(job)).status).toBe("running");
+		await on.sluice.thaw([job]);
+		await on.settle();
+		expect([stoppedOf(on), child.stopped]).toEqual([false, false]);
+		await on.pass(50 * SECOND);
+		expect((await on.show(job)).status).toBe("running");
+		await on.pass(11 * SECOND);
+		expect((await on.show(job)).exit_kind).toBe("timeout");
+		expect((await on.show(other)).status).toBe("running");
+	});
+
+	test("a pause and a person: it goes on when neither wants it frozen", async () => {
+		const on = await supervise();
+		const job = await on.add();
+		await on.sluice.freeze([job]);
+		await on.supervisor.freeze({});
+		await on.supervisor.thaw({});
+		expect(stoppedOf(on)).toBe(true);
+		await on.supervisor.freeze({});
+		await on.sluice.thaw([job]);
+		await on.settle();
+		expect(stoppedOf(on)).toBe(true);
+		await on.supervisor.thaw({});
+		expect(stoppedOf(on)).toBe(false);
+	});
+
+	test("stays over a restart, in which its time does not count; what was said meanwhile counts", async () => {
+		const on = await supervise();
+		const [kept, thawed, late] = [await on.add({ timeout: "1m" }), await on.add(), await on.add()];
+		await on.sluice.freeze([kept, thawed]);
+		await on.pass(5 * MINUTE);
+		const again = await on.crash({ start: "later" });
+		await again.sluice.thaw([thawed]);
+		await again.sluice.freeze([late]);
+		await again.supervisor.start();
+		await again.pass(5 * MINUTE);
+		expect(["1.1", "2.1", "3.1"].map((run) => stoppedOf(again, run))).toEqual([true, false, true]);
+		expect((await again.show(kept)).status).toBe("running");
+		await again.sluice.thaw([kept]);
+		await again.pass(50 * SECOND);
+		expect((await again.show(kept)).status).toBe("running");
+		await again.pass(20 * SECOND);
+		expect((await again.show(kept)).exit_kind).toBe("timeout");
+	});
+
+	test("an event that is lost is made up for by the next comparison", async () => {
+		let deaf = false;
+		const on = await supervise({
+			scheduler: (real) => ({ ...real, watch: (call) => real.watch((commit) => (deaf ? undefined : call(commit))) }),
+		});
+		const job = await on.add();
+		deaf = true;
+		await on.sluice.freeze([job]);
+		await on.settle();
+		expect(stoppedOf(on)).toBe(false);
+		await on.pass(16 * SECOND);
+		expect(stoppedOf(on)).toBe(true);
+		await on.sluice.thaw([job]);
+		await on.pass(16 * SECOND);
+		expect(stoppedOf(on)).toBe(false);
+	});
+
+	test("a frozen run can be cancelled", async () => {
+		const on = await supervise();
+		const job = await on.add();
+		await on.sluice.freeze([job]);
+		await on.settle();
+		await on.sluice.cancel(job);
+		await expect(on.sluice.freeze([job])).rejects.toMatchObject({ message: expect.stringContaining("is being stopped") });
+		await on.pass(SECOND);
+		expect(await on.show(job)).toMatchObject({ status: "cancelled" });
+	});
+
+	test("signal: to the program of a live run of this host", async () => {
+		const on = await supervise();
+		const job = await on.add();
+		expect(on.supervisor.signal(job, "USR1")).toBe(true);
+		expect(JSON.stringify(on.processes.machine.signals)).toContain("SIGUSR1");
+		expect(on.supervisor.signal(99, "USR1")).toBe(false);
+	});
+
 	test("also holds a run that starts just after it", async () => {
 		const on = await supervise();
 		on.processes.prompt = false;

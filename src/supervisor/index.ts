@@ -11,13 +11,14 @@ import type { CallerProcess } from "../contracts/processes.ts";
 import type { Claimed, PauseScope } from "../contracts/scheduler.ts";
 import { messageOf } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
+import type { RunSignal } from "../core/runs/signals.ts";
 import type { RunVerdict } from "../core/runs/verdict.ts";
 import { createAlarm } from "./alarm.ts";
 import { createClaiming } from "./claiming.ts";
 import type { SupervisorContext, SupervisorDeps } from "./context.ts";
 import { accountIn } from "./end/agent-end.ts";
 import { createClearing } from "./end/clearing.ts";
-import { freeze, thaw } from "./freeze.ts";
+import { freeze, isAtWork, thaw } from "./freeze.ts";
 import { pidOf, runOfProcess } from "./inside.ts";
 import { LiveRuns } from "./live-runs.ts";
 import { type LogRange, readLog } from "./logs/logs.ts";
@@ -128,6 +129,11 @@ export function createSupervisor(parts: SupervisorDeps) {
 const actsOf = (context: SupervisorContext) => ({
 	freeze: async (scope: PauseScope) => freeze(context, scope),
 	thaw: async (scope: PauseScope) => thaw(context, scope),
+	/** Signals all processes of a live run's program. False if this host has no such run, or the run has no process. */
+	signal(job: number, signal: RunSignal): boolean {
+		const run = context.live.ofJob(job);
+		return run !== undefined && isAtWork(run) && context.processes.signal(run.id, run.dir, `SIG${signal}`);
+	},
 	/** Notes a verdict that a live run has given and that the scheduler has recorded. */
 	noteVerdict({ job, token }: { job: number; token: number }, verdict: RunVerdict): void {
 		const run = context.live.ofJob(job);

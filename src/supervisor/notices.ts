@@ -3,6 +3,7 @@
 import type { CommitSummary, EventRow } from "../contracts/scheduler.ts";
 import type { SupervisorContext } from "./context.ts";
 import { see, writeOutcome } from "./end/end.ts";
+import { setFrozen } from "./freeze.ts";
 import { beginStop } from "./stop.ts";
 import { noteNumber } from "./telling/given.ts";
 
@@ -28,6 +29,10 @@ function onEvent(context: SupervisorContext, event: EventRow, lookAgain: () => v
 	}
 	if (event.kind === "stop_asked") {
 		beginStop(context, run, event.data.kind ?? "cancelled", event.data.reason);
+		return;
+	}
+	if (event.kind === "frozen" || event.kind === "thawed") {
+		if (event.data.attempt === run.attempt) setFrozen(context, run, event.kind);
 		return;
 	}
 	if ((event.kind !== "ended" && event.kind !== "requeued") || event.data.attempt !== run.attempt) return;

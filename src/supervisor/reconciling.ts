@@ -7,6 +7,7 @@ import { type AssignedRun, type Duty, type FoundRun, reconcile } from "../core/r
 import { agentOf, enlistAgent, recordIn } from "./agent.ts";
 import type { SupervisorContext } from "./context.ts";
 import { onProcessExit } from "./end/end.ts";
+import { readFrozen, setFrozen } from "./freeze.ts";
 import { enlist, folderOf, type LiveRun, markOf } from "./run.ts";
 import { setClocks, startRun } from "./start/start.ts";
 import { abandon, beginStop } from "./stop.ts";
@@ -15,19 +16,20 @@ import { inPromptOf, noteTold } from "./telling/given.ts";
 export type Reconciled = { adopted: number; ended: number; lost: number; started: number; strangers: number };
 
 export async function reconcileRuns(context: SupervisorContext, strangers: "with strangers" | "ours alone"): Promise<Reconciled> {
-	const before = new Set(context.live.all().map(({ id }) => id));
+	const before = new Map(context.live.all().map((run) => [run.id, run.frozenFor.has("person")]));
 	context.live.forgotten.clear();
 	const assigned = (await context.scheduler.assigned(context.hostName)).filter(({ job }) => job.kind === "command" || job.kind === "agent");
 	const report: Reconciled = { adopted: 0, ended: 0, lost: 0, started: 0, strangers: 0 };
 	if (context.closed) return report;
 	const runs = assigned.map((claimed) => {
-		const { launched, intent, attempt } = claimed.run;
-		return { run: runId(claimed.job.id, attempt), launched: launched === true, stopping: intent !== undefined, claimed };
+		const { launched, intent, attempt, frozen } = claimed.run;
+		const asked = { launched: launched === true, stopping: intent !== undefined, frozen: frozen !== undefined };
+		return { run: runId(claimed.job.id, attempt), ...asked, claimed };
 	});
 	const isAssigned = new Set(runs.map(({ run }) => run));
-	const found = runs.map(({ run, claimed }): FoundRun => ({ run, seen: findOf(context, run, claimed) }));
+	const found = runs.map(({ run, claimed, frozen }): FoundRun => ({ run, seen: findOf(context, run, claimed, frozen, before.get(run)) }));
 	// Followed runs that are not in the answer. Only those from before the question: runs claimed since cannot be in it.
-	for (const run of before) if (context.live.has(run) && !isAssigned.has(run)) found.push({ run, seen: { state: "followed" } });
+	for (const run of before.keys()) if (context.live.has(run) && !isAssigned.has(run)) found.push({ run, seen: { state: "followed" } });
 	if (strangers === "with strangers")
 		found.push(...markedRuns(context).filter(({ run }) => !isAssigned.has(run) && !context.live.has(run)));
 	for (const duty of reconcile(runs, found)) carryOut(context, duty, report);
@@ -38,9 +40,20 @@ export async function reconcileRuns(context: SupervisorContext, strangers: "with
 	return report;
 }
 
-function findOf(context: SupervisorContext, id: string, { job, run }: Claimed): FoundRun["seen"] {
+/** `asked`: whether the scheduler's answer says that the run is frozen. `before`: whether it was here when the scheduler was asked. */
+function findOf(
+	context: SupervisorContext,
+	id: string,
+	{ job, run }: Claimed,
+	asked: boolean,
+	before: boolean | undefined,
+): FoundRun["seen"] {
 	const live = context.live.get(id);
-	if (live && handOversIfOverdue(live) === null) return { state: "followed" };
+	if (live && handOversIfOverdue(live) === null) {
+		const now = live.frozenFor.has("person");
+		// An event came while the scheduler was asked: it is newer than the answer.
+		return { state: "followed", frozen: now === before ? now : asked };
+	}
 	if (context.live.forgotten.has(id)) return { state: "reported" };
 	return context.processes.look(id, folderOf(context, job.id, run.attempt));
 }
@@ -79,6 +92,12 @@ function carryOut(context: SupervisorContext, duty: Duty<AssignedRun & { claimed
 			if (live && intent) beginStop(context, live, intent.kind, intent.reason);
 			return;
 		}
+		case "freeze":
+		case "thaw": {
+			const live = context.live.get(duty.assigned.run);
+			if (live) setFrozen(context, live, duty.do === "freeze" ? "frozen" : "thawed");
+			return;
+		}
 		case "abandon": {
 			const live = context.live.get(duty.run);
 			if (live) abandon(context, live);
@@ -107,7 +126,7 @@ function startAgain(context: SupervisorContext, { run, claimed }: { run: string;
  * not started yet is stopped here before it can.
  */
 function take(context: SupervisorContext, claimed: Claimed, pid: number | null): LiveRun {
-	const { clock, disk } = context;
+	const { clock } = context;
 	const run = enlist(claimed, context, clock.monotonic());
 	const described = descriptionOf(context, run);
 	run.secret = secretIn(described);
@@ -119,9 +138,14 @@ function take(context: SupervisorContext, claimed: Claimed, pid: number | null):
 		run.pid = pid;
 		context.order.begin(run.id, run.dir);
 	}
-	if (disk.size(`${run.dir}/frozen`) !== null) run.frozen = clock.monotonic();
+	const frozen = readFrozen(context, run);
+	if (frozen) {
+		run.frozen = clock.monotonic();
+		for (const cause of frozen.causes) run.frozenFor.add(cause);
+	}
 	context.live.add(run);
-	setClocks(context, run, claimed, Math.max(0, clock.now() - run.since));
+	setClocks(context, run, claimed, Math.max(0, clock.now() - run.since - (frozen?.forMs ?? 0)));
+	if (pid !== null) setFrozen(context, run, claimed.run.frozen ? "frozen" : "thawed");
 	const { intent } = claimed.run;
 	if (intent) beginStop(context, run, intent.kind, intent.reason);
 	return run;

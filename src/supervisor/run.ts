@@ -55,11 +55,16 @@ export type LiveRun = {
 	verdict: RunVerdict | null;
 	/** Monotonic milliseconds since when the run has been frozen by SIGSTOP. */
 	frozen: number | null;
+	/** Why it is frozen; empty if it is not. */
+	readonly frozenFor: Set<FreezeCause>;
 	/** Token is stale (job reassigned): kill the processes, do not report the outcome. */
 	fenced: boolean;
 	logsCut: Set<string>;
 	signal: string | null;
 };
+
+/** A pause with `freeze`, or a person who froze this run alone. */
+export type FreezeCause = "pause" | "person";
 
 type Launching = {
 	is: "launching";
@@ -113,6 +118,7 @@ export function enlist({ job, run }: Claimed, place: RunFolders, now: number): L
 		awaited: { numbers: new Set(), heard: 0, lookAt: 0 },
 		verdict: run.verdict ?? null,
 		frozen: null,
+		frozenFor: new Set(),
 		fenced: false,
 		logsCut: new Set(),
 		signal: null,

@@ -8,7 +8,7 @@ import { SluiceError } from "../../core/errors.ts";
 import { given } from "../../core/given.ts";
 import type { JobInput } from "../../core/job.ts";
 import type { RunBounds } from "../../core/trust/run-bounds.ts";
-import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
+import { type At, doc, type Handlers, resolve, resolveAll, shown } from "../call.ts";
 import type { Startable } from "../context.ts";
 import { type Doc, endedDocument, reasonDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
@@ -16,6 +16,7 @@ import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { boundsOf, placedIn, refuseForeignCapture, refuseOutside } from "../run-bounds.ts";
 import { mustHaveBase, refuseLongPrompts, startProblems, warned } from "./job/adding.ts";
 import { editMethods } from "./job/edit.ts";
+import { frozenMethods } from "./job/freeze.ts";
 import { preview } from "./job/preview.ts";
 import { jobReads } from "./job/read.ts";
 import { worktreeMethods } from "./job/worktree.ts";
@@ -26,11 +27,6 @@ const acted = async (ref: Ref, { context }: At, act: (id: number) => Promise<unk
 	await act(id);
 	return doc({ job: shown(context, await context.scheduler.show(id)) });
 };
-
-/** The numbers of these jobs, each once. */
-const resolveAll = async (refs: readonly Ref[], { context }: Pick<At, "context">): Promise<number[]> => [
-	...new Set(await Promise.all(refs.map((ref) => resolve(context, ref)))),
-];
 
 async function captured({ cwd, input_patch }: JobInput, bounds: RunBounds | undefined, at: At): Promise<string> {
 	const refuse = (why: string) => new SluiceError("invalid", `capture_diff: ${why}`, { field: "capture_diff" });
@@ -55,6 +51,7 @@ async function rewound(how: "retry" | "rerun", { id }: { id: Ref }, { context, b
 export const jobMethods: Handlers<"job"> = {
 	...jobReads,
 	...editMethods,
+	...frozenMethods,
 	...worktreeMethods,
 	"job.preview": ({ by: _by, ...input }, at) => preview(input, at, (jobs) => checkToAdd(jobs, at)),
 

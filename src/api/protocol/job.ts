@@ -5,6 +5,7 @@ import type { ApplyResult, CancelReport, HoldReport, Manifest, RewindReport, Run
 import type { Basis } from "../../core/forecast/durations.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
+import { type RunSignal, readSignal, SIGNALS } from "../../core/runs/signals.ts";
 import type { JobKey } from "../../core/schema/job.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
 import { SLING } from "../../core/schema/sling.ts";
@@ -16,6 +17,7 @@ import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, Ru
 import {
 	choice,
 	choices,
+	field,
 	flag,
 	id,
 	ids,
@@ -291,6 +293,23 @@ export const JOB_METHODS = {
 		about: "Ends the hold of jobs: they start when their turn comes. Of several, each is tried; the only one that is refused is an error.",
 		params: { ids: ids("the jobs") },
 		result: "{done, refused: [{job, code, message}]}",
+	}),
+	"job.freeze": operatorMethod<Doc<HoldReport>>()({
+		about:
+			"Stops all processes of running jobs until they are thawed; their time limits stand still. Of several, each is tried; the only one that is refused is an error.",
+		params: { ids: ids("the jobs"), reason },
+		result: "{done, refused: [{job, code, message}]}",
+	}),
+	"job.thaw": operatorMethod<Doc<HoldReport>>()({
+		about: "Lets the processes of frozen jobs go on. Of several, each is tried; the only one that is refused is an error.",
+		params: { ids: ids("the jobs") },
+		result: "{done, refused: [{job, code, message}]}",
+	}),
+	"job.signal": operatorMethod<Doc<{ job: number; run: string; host: string | null; signal: RunSignal; frozen: boolean }>>()({
+		about:
+			"Sends a signal to all processes of a running job's program; `job.cancel` is what ends a job. A frozen one gets it when it is thawed. `host`: where it runs, if that is another host.",
+		params: { id: id(), signal: field<RunSignal>("word", `${SIGNALS.join(", ")}; with or without SIG`, readSignal, { type: "string" }) },
+		result: "{job, run, host, signal, frozen}",
 	}),
 	"job.approve": act("Agrees to a job that asks for approval."),
 	"job.reject": operatorMethod<OneJob>()({

@@ -47,7 +47,11 @@ export function remark(job: ShownJob, now: number): string {
 		const since = instantOf(job.run?.started_at ?? job.started_at);
 		const attempt = (job.attempt ?? 1) > 1 ? `, attempt ${job.attempt}` : "";
 		if (job.run?.stop) return `stopping: ${printable(job.run.stop.reason)}`;
-		const more = [attempt, job.run?.frozen ? ", frozen" : "", awaitedWords(job)].join("");
+		const more = [
+			attempt,
+			job.run?.frozen ? `, frozen${job.run.frozen_by ? ` by ${printable(job.run.frozen_by.by)}` : ""}` : "",
+			awaitedWords(job),
+		].join("");
 		return since === undefined ? more.replace(/^, /, "") : `for ${durationWords(now - since)}${more}`;
 	}
 	if (isWaiting(job)) {

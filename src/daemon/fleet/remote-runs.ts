@@ -13,7 +13,7 @@ import type { Work } from "../../workspaces/index.ts";
 import { isKept, readKept, unpack } from "./kept-log.ts";
 
 export type AnswerParts = {
-	supervisor: Pick<Supervisor, "logs">;
+	supervisor: Pick<Supervisor, "logs" | "signal">;
 	work: Pick<Work, "diff" | "place">;
 	clock: Clock;
 	host: Pick<Host, "after" | "turn">;
@@ -42,6 +42,7 @@ export type RunQuestion = Exclude<OutputRequest, { what: "audit" }>;
 export async function answerRequest(parts: AnswerParts, question: RunQuestion): Promise<unknown> {
 	const { supervisor, work, clock, host } = parts;
 	if (question.what === "diff") return work.diff(question.job, question.attempt);
+	if (question.what === "signal") return { sent: supervisor.signal(question.job, question.signal) };
 	if (question.what === "place") return { worktree: await work.place(question.job) };
 	const { job, attempt, stream, offset, tail, limit, wait_ms } = question;
 	const from = tail === undefined ? { offset } : { tail };
@@ -112,6 +113,12 @@ export function createRemoteRuns({ outputs, clock, name, isThere }: RemoteRunsPa
 			if (found) return { host: from, path: found.path, branch: found.branch, base_branch: found.base_branch, there: found.there };
 			const kept = (await outputs.read(job, attempt))?.place;
 			return kept ? { host: from, ...kept, there: answer === null ? null : false } : null;
+		},
+		async signal(job, attempt, signal) {
+			const from = await owner(job, attempt);
+			if (from === null) return { host: null, sent: false };
+			const answer = (await inquire(from, { what: "signal", job, attempt, signal })) as { sent: boolean } | null;
+			return { host: from, sent: answer?.sent ?? null };
 		},
 		async outcome(job, attempt) {
 			const kept = await outputs.read(job, attempt);

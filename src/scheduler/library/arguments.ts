@@ -8,6 +8,7 @@ import * as check from "../../core/input/check.ts";
 import { exactPayload, readPayload } from "../../core/input/payload.ts";
 import { MERGE_STATUSES, STATUSES, STOP_KINDS } from "../../core/job.ts";
 import { STATS_BUCKETS, STATS_BY } from "../../core/rollups/stats.ts";
+import { readSignal } from "../../core/runs/signals.ts";
 import { TOLD_CHARACTERS } from "../../core/runs/told.ts";
 import { DIMENSION, GRANT, SUBJECT } from "../../core/schema/budget.ts";
 import { boundedRecord, type Fields, fieldsReader, type Reader } from "../../core/schema/field.ts";
@@ -193,6 +194,9 @@ export const ARGUMENTS = {
 	edit: [id, object("fields", { set: boundedRecord, unset: names }), act()],
 	hold: [ids, act()],
 	release: [ids, act()],
+	freeze: [ids, act()],
+	thaw: [ids, act()],
+	signalled: [object("run", { job: whole(1), attempt: whole(1) }), at("signal", readSignal), act()],
 	approve: [id, act()],
 	reject: [id, act()],
 	answer: [id, at("text", text), act({ grant: granted })],

@@ -58,6 +58,9 @@ export function jobMethods({ core, clock }: LibraryParts, tick: () => Promise<un
 		runNow: async (job, act) => core.call("runNow", { job, how: act?.force ? "force" : "in_line" }, act),
 		hold: async (ids, act) => inPieces(ids, (jobs) => core.call("hold", { jobs, reason: act?.reason }, act)),
 		release: async (ids, act) => inPieces(ids, (jobs) => core.call("release", { jobs }, act)),
+		freeze: async (ids, act) => inPieces(ids, (jobs) => core.call("freeze", { jobs, reason: act?.reason }, act)),
+		thaw: async (ids, act) => inPieces(ids, (jobs) => core.call("thaw", { jobs }, act)),
+		signalled: async ({ job, attempt }, signal, act) => core.call("signalled", { job, attempt, signal }, act),
 		approve: async (job, act) => core.call("approve", { job }, act),
 		reject: async (job, act) => core.call("reject", { job, reason: act?.reason ?? "rejected" }, act),
 		answer: async (job, text, act) => core.call("answer", { job, text, grant: act?.grant }, act),
@@ -70,7 +73,7 @@ export function jobMethods({ core, clock }: LibraryParts, tick: () => Promise<un
 	} satisfies Partial<Scheduler>;
 }
 
-/** Jobs that one transaction holds or releases: other calls wait no longer than for these. */
+/** Jobs that one transaction holds, releases, freezes or thaws: other calls wait no longer than for these. */
 const HELD_AT_ONCE = 500;
 
 async function inPieces(ids: readonly number[], act: (jobs: number[]) => Promise<HoldReport>): Promise<HoldReport> {

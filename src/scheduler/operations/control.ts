@@ -7,7 +7,7 @@ import { SluiceError } from "../../core/errors.ts";
 import type { EventMap } from "../../core/event.ts";
 import { outagesOf } from "../../core/gates/buckets/holds.ts";
 import { given } from "../../core/given.ts";
-import { isWaiting, type Job } from "../../core/job.ts";
+import { isWaiting, type Job, type Run } from "../../core/job.ts";
 import { holdKey } from "../../core/limits-view.ts";
 import { RUN_NOW } from "../../core/order.ts";
 import { outageKey } from "../../core/outage.ts";
@@ -67,7 +67,8 @@ const setRank = (job: Job, rank: number) => {
 /** A running job is past every gate: a hold could not stop it. */
 function refuseToHold(job: Job): SluiceError | undefined {
 	if (isWaiting(job.status) && queuePolicy(job.kind).isListed) return undefined;
-	const hint = job.status === "running" ? `sluice cancel ${job.id} ends it` : undefined;
+	const hint =
+		job.status === "running" ? `sluice freeze ${job.id} stops its processes for a while, sluice cancel ${job.id} ends it` : undefined;
 	return new SluiceError("illegal_transition", `job ${job.id} is ${job.status}: only a waiting job can be held`, {
 		field: "ids",
 		...given({ hint }),
@@ -92,6 +93,46 @@ export const release = (tx: Tx, ids: readonly number[]): Op<HoldReport> =>
 		tx.event("released", job.id, {});
 		decideAgain(tx, job);
 	});
+
+/** A run that has processes of ours, which can be stopped and signalled. */
+function runOf({ id, status, kind, run }: Job, act: string): Run {
+	if (run === undefined || kind === "kernel" || kind === "payload") {
+		const why = run === undefined ? `is ${status}: only a running job can be ${act}` : "runs at an outside worker, which has its processes";
+		const hint = isWaiting(status) ? { hint: `sluice hold ${id} keeps it from starting` } : {};
+		throw new SluiceError("illegal_transition", `job ${id} ${why}`, { field: "ids", ...hint });
+	}
+	return run;
+}
+
+/** Its host stops the processes when it learns of this. */
+export const freeze = (tx: Tx, ids: readonly number[], reason: string | undefined): Op<HoldReport> =>
+	eachOf(tx, ids, (job) => {
+		const run = runOf(job, "frozen");
+		if (run.intent) throw new SluiceError("illegal_transition", `job ${job.id} is being stopped: it cannot be frozen`, { field: "ids" });
+		if (run.frozen && reason === undefined) return;
+		run.frozen = { by: tx.by, since: tx.now, ...given({ reason }) };
+		tx.touch(job);
+		tx.event("frozen", job.id, { attempt: run.attempt, ...given({ reason }) });
+	});
+
+export const thaw = (tx: Tx, ids: readonly number[]): Op<HoldReport> =>
+	eachOf(tx, ids, (job) => {
+		const run = runOf(job, "thawed");
+		if (!run.frozen)
+			throw new SluiceError("illegal_transition", `job ${job.id} was not frozen by sluice freeze: nothing to thaw`, {
+				field: "ids",
+				hint: "if a pause froze it: sluice resume",
+			});
+		delete run.frozen;
+		tx.touch(job);
+		tx.event("thawed", job.id, { attempt: run.attempt });
+	});
+
+/** Records a signal that was sent to a run. */
+export function* signalled(tx: Tx, id: number, attempt: number, signal: string): Op<void> {
+	yield* mustFind(tx, id);
+	tx.event("signalled", id, { attempt, signal });
+}
 
 function decideAgain(tx: Tx, job: Job): void {
 	tx.touch(job);

@@ -125,6 +125,11 @@ test("single calls: the store's id, a host's repos, an account, a breaker, a cyc
 	});
 	const held = await t.add({ hold: true });
 	expect(await sluice.hold([held], { reason: "x" })).toEqual({ done: [held], refused: [] });
+	expect(await sluice.freeze([job], { reason: "x" })).toEqual({ done: [job], refused: [] });
+	expect((await sluice.show(job)).run?.frozen).toMatchObject({ reason: "x" });
+	expect(await sluice.thaw([job])).toEqual({ done: [job], refused: [] });
+	await sluice.signalled({ job, attempt: 1 }, "HUP", { by: "ann" });
+	expect((await sluice.history(job)).at(-1)).toMatchObject({ kind: "signalled", by: "ann", data: { attempt: 1, signal: "HUP" } });
 	expect(await sluice.release([held])).toEqual({ done: [held], refused: [] });
 	const missing = Array.from({ length: 20 }, (_, index) => 100 + index);
 	await expect(sluice.cancelAll(missing)).rejects.toMatchObject({ code: "not_found" });

@@ -166,6 +166,12 @@ export const OPERATIONS = {
 	hold: row((tx, { jobs, reason }: { jobs: number[]; reason?: string | undefined }) => control.hold(tx, jobs, reason), ofJobs),
 	release: row((tx, { jobs }: { jobs: number[] }) => control.release(tx, jobs), ofJobs),
 	tell: row((tx, { job, text }: OfJob & { text: string }) => told.tell(tx, job, text), ofJob),
+	freeze: row((tx, { jobs, reason }: { jobs: number[]; reason?: string | undefined }) => control.freeze(tx, jobs, reason), ofJobs),
+	thaw: row((tx, { jobs }: { jobs: number[] }) => control.thaw(tx, jobs), ofJobs),
+	signalled: row(
+		(tx, { job, attempt, signal }: OfJob & { attempt: number; signal: string }) => control.signalled(tx, job, attempt, signal),
+		ofJob,
+	),
 	approve: row((tx, { job }: OfJob) => control.approve(tx, job), ofJob),
 	reject: row((tx, { job, reason }: OfJob & { reason: string }) => control.reject(tx, job, reason), ofJob),
 	answer: row(

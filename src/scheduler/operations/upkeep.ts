@@ -158,11 +158,13 @@ export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): O
 				yield* finish(tx, { ...duty.assigned.ref, exit_kind: "lost", message: "scheduler recovery", ...(reboot ? { reboot: true } : {}) });
 				report.lost.push(duty.assigned.run);
 				break;
-			// Processes without an assigned run, and stops, are the supervisor's duties.
+			// Processes without an assigned run, stops and freezes are the supervisor's duties.
 			case "abandon":
 			case "clear":
 			case "forbid":
 			case "pass_stop":
+			case "freeze":
+			case "thaw":
 				break;
 			default:
 				never(duty);

@@ -37,7 +37,7 @@ export async function makeForecast(parts: Parts, options: ForecastOptions): Prom
 	const config = whatIf(parts.config(), options);
 	const also = options.also === undefined ? null : await imagined(parts, config, options.also);
 	const [jobs, samples] = [await readJobs(parts, config, also), await readSamples(parts)];
-	for (const job of jobs) if (options.frozen?.includes(job.id)) job.stuck = "it is frozen until it is resumed";
+	for (const job of jobs) if (options.frozen?.includes(job.id)) job.stuck = "it is frozen until it is resumed or thawed";
 	const { now, last_cycle_at } = await parts.core.look(reading((tx) => ({ now: tx.now, last_cycle_at: tx.getPace().last_cycle_at })));
 	const steps = forecast({ now, jobs, samples, ...limitsOf(config, last_cycle_at) });
 	for (let began = parts.clock.monotonic(); ; ) {

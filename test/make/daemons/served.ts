@@ -38,6 +38,8 @@ export type Pretended = {
 	processes: Map<number, { job: number; run: string; token: number | null }>;
 	logs: Map<string, Omit<LogPiece, "run" | "stream" | "offset" | "next_offset" | "output" | "parts">>;
 	frozen: [what: "freeze" | "thaw", scope: PauseScope][];
+	/** `7 TERM`: those that were sent to live runs. */
+	signals: string[];
 	verdicts: [run: { job: number; token: number }, verdict: RunVerdict][];
 	downs: unknown[];
 	errors: string[];
@@ -102,6 +104,7 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		runTokens: new Map(),
 		processes: new Map(),
 		frozen: [],
+		signals: [],
 		verdicts: [],
 		downs: [],
 		errors: [],
@@ -173,6 +176,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			outcome: (job, attempt) => pretended.outcomes.get(`${job}.${attempt}`) ?? null,
 			freeze: async (scope) => void pretended.frozen.push(["freeze", scope]),
 			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
+			signal: (job, signal) => pretended.live.some((one) => one.job === job) && pretended.signals.push(`${job} ${signal}`) > 0,
 			live: () => pretended.live,
 			progress: (job) => pretended.progress.filter((one) => job === undefined || one.job === job),
 			onProgress: (call) => {

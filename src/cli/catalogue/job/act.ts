@@ -1,5 +1,6 @@
 // Descriptions of the commands that act on jobs.
 
+import { SIGNALS } from "../../../core/runs/signals.ts";
 import { commandsOf, flag, text } from "../../command.ts";
 import { ID, IDS, REASON } from "../../command-line/shared-options.ts";
 
@@ -68,6 +69,25 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 		help: "End the hold of jobs.",
 		args: [IDS],
 		examples: [["sluice release 7", "it starts when its turn comes"]],
+	},
+	freeze: {
+		help: "Stop the processes of running jobs for a while (SIGSTOP).",
+		more: [
+			"Their time limits stand still, they keep their slots and locks, and they stay frozen when the daemon is restarted. cancel ends a frozen job, too.",
+			"Everything at once, or a lane: sluice pause --freeze.",
+		],
+		args: [IDS],
+		options: [REASON],
+		examples: [["sluice freeze 7", "until: sluice thaw 7"]],
+	},
+	thaw: { help: "Let frozen jobs go on.", args: [IDS], examples: [["sluice thaw 7", "it goes on where it stood"]] },
+	signal: {
+		help: "Send a signal to a running job.",
+		more: [
+			"All processes of its program get it; the history says who sent it. To end a job, use cancel: it also ends what the job has started.",
+		],
+		args: [ID, { name: "SIGNAL", help: `${SIGNALS.join(", ")}.`, take: "one" }],
+		examples: [["sluice signal 7 HUP", "it reads its configuration again, if it handles that"]],
 	},
 	approve: { help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]] },
 	reject: {

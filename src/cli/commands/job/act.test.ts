@@ -59,6 +59,22 @@ describe("acting", () => {
 		expect(await line.run("hold")).toMatchObject({ code: 2 });
 	});
 
+	test("freeze, thaw and signal", async () => {
+		const line = await openCommandLine({
+			"job.freeze": { done: [7, 8], refused: [] },
+			"job.thaw": { done: [7], refused: [{ job: 8, code: "illegal_transition", message: "job 8 was not frozen" }] },
+			"job.signal": { job: 7, run: "7.2", host: "b\u001b[31m", signal: "HUP", frozen: true },
+		});
+		expect((await line.run("freeze 7 8 --reason hot")).err).toBe("jobs 7, 8 are frozen until: sluice thaw 7 8\n");
+		expect(line.asked.at(-1)?.params).toEqual({ ids: [7, 8], reason: "hot" });
+		expect(await line.run("thaw 7 8")).toMatchObject({ code: 4, err: "job 7 goes on\nsluice: job 8 was not frozen\n" });
+		expect((await line.run("signal 7 HUP")).err).toBe(
+			"sent HUP to run 7.2 on host b; it is frozen, and gets it when it goes on: sluice thaw 7\n",
+		);
+		expect(line.asked.at(-1)).toEqual({ method: "job.signal", params: { id: 7, signal: "HUP" } });
+		expect(await line.run("signal 7")).toMatchObject({ code: 2 });
+	});
+
 	test("cancel, retry, rerun", async () => {
 		const line = await openCommandLine({
 			"job.cancel": { cancelled: [7], requested: [8] },

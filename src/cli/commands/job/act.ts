@@ -1,7 +1,8 @@
-// cancel, retry, rerun, merge, promote, demote, priority, run-now, hold, release, approve, reject, answer: one call, about one job or several.
+// cancel, retry, rerun, merge, promote, demote, priority, run-now, hold, release, freeze, thaw, signal, approve, reject, answer: one call, about one job or several.
 
 import type { CancelReport, HoldReport } from "../../../contracts/scheduler.ts";
 import { grantWords } from "../../../core/agents/permissions/denied.ts";
+import type { RunSignal } from "../../../core/runs/signals.ts";
 import { byVerb, type Call } from "../../command.ts";
 import { EXIT, usage } from "../../failure.ts";
 import { type Io, idOf, readAll } from "../../io.ts";
@@ -87,6 +88,25 @@ export const run = byVerb({
 		exitOf,
 	),
 	release: oneMethod("job.release", ofJobs, (report, io) => printEach(report, io, (ids) => `${jobsWords(ids)} released`), exitOf),
+	freeze: oneMethod(
+		"job.freeze",
+		ofJobs,
+		(report, io) => printEach(report, io, (ids) => `${jobsWords(ids)} frozen until: sluice thaw ${ids.join(" ")}`),
+		exitOf,
+	),
+	thaw: oneMethod(
+		"job.thaw",
+		ofJobs,
+		(report, io) => printEach(report, io, (ids) => `${ids.length === 1 ? `job ${ids[0]} goes` : `jobs ${few(ids)} go`} on`),
+		exitOf,
+	),
+	signal: oneMethod(
+		"job.signal",
+		// The daemon reads the word, and says what to do instead of a signal that it does not send.
+		(call) => ({ id: idOf(call.arg("ID")), signal: call.arg("SIGNAL") as RunSignal }),
+		({ job, run, host, signal, frozen }) =>
+			`sent ${signal} to run ${run}${host ? ` on host ${printable(host)}` : ""}${frozen ? `; it is frozen, and gets it when it goes on: sluice thaw ${job}` : ""}`,
+	),
 	approve: oneMethod(
 		"job.approve",
 		ofJob,

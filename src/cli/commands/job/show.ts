@@ -144,7 +144,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 				: "",
 		],
 		["run", job.run ? `${job.run.id} on ${plain(job.run.host ?? job.run.worker)}${job.run.pid ? `, pid ${job.run.pid}` : ""}` : ""],
-		["frozen", job.run?.frozen ? "yes: it goes on after sluice resume" : ""],
+		["frozen", frozenWords(job, when)],
 		["waits for", (job.waits_for ?? []).join(", ")],
 		["doing", doingWords(job.run?.progress)],
 		["session", plain(job.session)],
@@ -155,4 +155,11 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["started", when(job.started_at)],
 		["ended", when(job.ended_at)],
 	];
+}
+
+function frozenWords({ id, run }: ShownJob, when: (value: unknown) => string): string {
+	if (!run?.frozen) return "";
+	if (!run.frozen_by) return "yes: it goes on after sluice resume";
+	const { by, since, reason } = run.frozen_by;
+	return plain(`by ${by} since ${when(since)}${reason ? `: ${reason}` : ""}; it goes on after sluice thaw ${id}`);
 }

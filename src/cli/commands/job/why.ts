@@ -147,6 +147,14 @@ function mergeSentence({ merge_status, merge_report }: ShownJob): string {
 /** What was paused when the processes were frozen, and how to resume them. */
 async function frozenAdvice(job: ShownJob, io: Io): Promise<string[]> {
 	if (!job.run?.frozen) return [];
+	if (job.run.frozen_by) {
+		const { by, reason, since } = job.run.frozen_by;
+		const why = `frozen by ${printable(by)} ${relative(instantOf(since) ?? io.world.now(), io.world.now())}${reason ? `: ${printable(reason)}` : ""}`;
+		return [
+			`  ${io.print.paint("yellow", why)}`,
+			io.print.paint("dim", `  → its processes are stopped; let them go on: sluice thaw ${job.id}`),
+		];
+	}
 	const holds = (await io.ask("scheduler.status").catch(() => undefined))?.holds ?? [];
 	const account = job.run.account ?? job.account;
 	const scopes = ["all", `lane:${job.lane}`, `repo:${job.repo}`, `batch:${job.batch}`, `account:${account}`];
