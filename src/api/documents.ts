@@ -187,6 +187,8 @@ function agentPartOf(view: JobView, { mask }: Showing) {
 		/** The last answer of a person, and the question. */
 		answer: view.answer ?? null,
 		asked: view.asked ?? null,
+		/** What people told its agent; `attempt` is the run that got it, null while none has. */
+		told: (view.told ?? []).map(({ at, attempt = null, ...one }) => ({ ...one, at: rfc3339(at), attempt })),
 		/** The latest verdict of its current or last run about itself. */
 		verdict: verdictOf(view),
 		/** The result that its run reported for later jobs; null also if it reported none. */

@@ -40,6 +40,10 @@ const SKETCHES = {
 	"job.cancel": { title: "Cancel jobs", hints: ["destroy", "repeat"] },
 	"job.hold": { title: "Keep waiting jobs from starting", hints: ["repeat"] },
 	"job.release": { title: "End the hold of jobs", hints: ["repeat", "reach"] },
+	"job.tell": {
+		title: "Tell a job's agent something",
+		hints: ["reach"],
+	},
 	"job.retry": { title: "Retry a job and what comes after it", hints: ["destroy", "reach"] },
 	"job.logs": {
 		title: "Read a job's log",

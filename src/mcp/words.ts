@@ -59,6 +59,7 @@ const WORDS: { [M in ToolMethod]: (answer: Spared<Result<M>>) => string } = {
 		[`${count(cancelled, "job")} cancelled, ${count(requested, "running job")} asked to stop`, ...refusals(refused)].join("\n"),
 	"job.hold": ({ done, refused }) => each("held", done, refused),
 	"job.release": ({ done, refused }) => each("released", done, refused),
+	"job.tell": ({ job, detail }) => `${called(job ?? {})} is told: ${detail}`,
 	"job.retry": ({ reset }) => `${count(reset, "job")} reset`,
 	"job.logs": ({ run, stream, offset, next_offset, text, ended }) =>
 		`${stream === "both" ? "stdout and stderr" : stream} of run ${run ?? "(none yet)"}, bytes ${offset} to ${next_offset}${ended ? ", all there is" : ", it goes on"}\n${text}`,

@@ -15,6 +15,7 @@ import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { boundsOf, placedIn, refuseForeignCapture, refuseOutside } from "../run-bounds.ts";
 import { jobReads } from "./job/read.ts";
+import { tellMethods } from "./job/tell.ts";
 import { worktreeMethods } from "./job/worktree.ts";
 
 /** Acts on one job, and returns it afterwards. */
@@ -68,6 +69,7 @@ const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning
 export const jobMethods: Handlers<"job"> = {
 	...jobReads,
 	...worktreeMethods,
+	...tellMethods,
 
 	"job.add": async ({ force, capture_diff, by: _by, ...given }, at) => {
 		const { context, by } = at;

@@ -4,6 +4,7 @@ import type { Slung } from "../../contracts/intake.ts";
 import type { ApplyResult, CancelReport, HoldReport, Manifest, RewindReport, RunEnd, Why } from "../../contracts/scheduler.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
+import { TOLD_CHARACTERS, type ToldHow } from "../../core/runs/told.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
 import { SLING } from "../../core/schema/sling.ts";
 import type { LogPiece } from "../context.ts";
@@ -272,6 +273,12 @@ export const JOB_METHODS = {
 			),
 		},
 		result: "{job}",
+	}),
+	"job.tell": operatorMethod<Doc<{ job: JobDocument; how: ToldHow; detail: string }>>()({
+		about:
+			"Tells a job's agent something. `how` is `turn`: its run is stopped at the end of its present turn and goes on with the text, in its session, with its slot and its locks; or `next`: its next run gets it. `detail` says why.",
+		params: { id: id(), text: text("what the agent should know", TOLD_CHARACTERS) },
+		result: "{job, how, detail}",
 	}),
 	"job.claim": operatorMethod<Doc<{ claimed: ClaimedDocument[] }>>()({
 		about: "For workers outside: takes the best startable jobs that carry only a payload.",

@@ -5,7 +5,7 @@ import { isTerminal, mergeWords } from "../../../src/core/job.ts";
 import { app } from "../../app.ts";
 import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, reject, rerun, retry, runNow } from "../../parts/actions.ts";
 import { Loading, Moment, Problem, Running, Span, StatusChip } from "../../parts/bits.tsx";
-import { DoingNow } from "../../parts/doing.tsx";
+import { DoingNow, Told } from "../../parts/doing.tsx";
 import { useNews, useQuery } from "../../parts/hooks.ts";
 import { addressOf, TABS, type Tab } from "../../state/route.ts";
 import { awaitedWords, commandLine, labelOf, mergeTrouble } from "../../state/row.ts";
@@ -40,6 +40,7 @@ export function JobView({ id }: { id: number }) {
 			<Head job={job} />
 			<Does job={job} />
 			<DoingNow job={job} />
+			<Told job={job} />
 			<div class="tabs" role="tablist" aria-label="About this job">
 				{TABS.map((one) => (
 					<a

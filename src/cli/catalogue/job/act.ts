@@ -69,6 +69,14 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 		args: [IDS],
 		examples: [["sluice release 7", "it starts when its turn comes"]],
 	},
+	tell: {
+		help: "Tell a job's agent something, while it runs or waits.",
+		more: [
+			"A run whose agent can be resumed is stopped at the end of its present turn and goes on with the text, in the same session, with its slot and its locks; no retry is used. Any other job has the text in the prompt of its next run. The answer says which.",
+		],
+		args: [ID, { name: "TEXT", help: "What it should know; - reads it from stdin.", take: "one" }],
+		examples: [["sluice tell 7 'use the new API, not the old one'", "it goes on with that"]],
+	},
 	approve: { help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]] },
 	reject: {
 		help: "Refuse a job that needs approval; it ends cancelled.",
