@@ -36,6 +36,8 @@ export type Supervision = Pick<
 	| "thaw"
 	| "live"
 	| "progress"
+	| "attach"
+	| "detach"
 	| "onProgress"
 	| "promptProblem"
 	| "roleOfToken"

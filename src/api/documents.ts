@@ -41,7 +41,8 @@ export const maybeTime = (ms: number | null | undefined): Timestamp | null => (m
 
 /** `live`: the runs of this host, by their id. */
 export type Showing = { config: Config; mask: Mask; live: Live };
-type Live = ReadonlyMap<string, { pid: number | null; frozen: boolean; progress: RunProgress | null }>;
+type LiveAttachment = { by: string; since: number; state: "waiting" | "ready" };
+type Live = ReadonlyMap<string, { pid: number | null; frozen: boolean; attached?: LiveAttachment | null; progress: RunProgress | null }>;
 
 /** The branch is kept on request: the engine has no merge to follow. */
 const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
@@ -236,6 +237,8 @@ export function runDocument(job: number, run: Run, live: Live = new Map()) {
 		stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
 		/** Its processes are stopped by a pause with `freeze`; false also for runs of other hosts, where it is unknown. */
 		frozen: now?.frozen ?? false,
+		/** The person at a terminal who has the session of this live run (`ready`), or waits for it; null also for runs of other hosts. */
+		attached: now?.attached ? { ...now.attached, since: rfc3339(now.attached.since) } : null,
 		/** What a live run of this host has done so far; null if unknown. */
 		progress: now?.progress ?? null,
 	};

@@ -36,3 +36,24 @@ test("refuses what cannot be told, with what to do instead", async () => {
 	await desk.t.sluice.cancel(job);
 	expect((await desk.refused("job.tell", { id: job, text: "x" })).data?.hint).toContain(`sluice retry ${job}`);
 });
+
+test("attach: asked for, opened when the run is stopped, given back", async () => {
+	const desk = await openDesk();
+	desk.pretended.agents = { mine: { command: ["mine", "{prompt}"] } };
+	const job = await desk.t.add({ agent: "claude", prompt: "x" });
+	expect((await desk.refused("job.attach", { id: job })).message).toContain("only a running job can be attached");
+	await desk.t.start();
+	expect(await desk.call("job.attach", { id: job })).toEqual({ schema_version: 1, job, key: "key-1", state: "waiting", open: null });
+	expect(await desk.call("job.attach", { id: job, key: "key-1" })).toMatchObject({
+		state: "ready",
+		open: { path: "/work", session: "s-1", argv: ["claude", "--resume", "s-1"], env: {} },
+	});
+	expect(await desk.call("job.detach", { id: job, key: "key-1", done: true })).toMatchObject({ job, released: true });
+	expect(await desk.call("job.detach", { id: job, key: "other" })).toMatchObject({ released: false });
+	expect(desk.pretended.attached).toEqual([`${job} ann null`, `${job} ann key-1`, `${job} key-1 done`, `${job} other goes on`]);
+	const command = await desk.t.add();
+	expect((await desk.refused("job.attach", { id: command })).message).toContain("runs no agent");
+	const own = await desk.t.add({ agent: "mine", prompt: "x" });
+	await desk.t.start();
+	expect((await desk.refused("job.attach", { id: own })).message).toContain("no session that a person can open");
+});

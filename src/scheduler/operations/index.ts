@@ -127,6 +127,7 @@ export const OPERATIONS = {
 			ends.stop(tx, { job, token }, stop),
 		ofJob,
 	),
+	takeBackStop: row(ends.takeBackStop, ofJob),
 	finish: row((tx, ending: RunEnd) => ends.finish(tx, ending), { ...ofJob, phase: "end" }),
 	recover: row((tx, { host, found, reboot }: OfHost & { found: Parameters<Scheduler["recover"]>[0]; reboot: boolean }) =>
 		recover(tx, host, found, reboot),

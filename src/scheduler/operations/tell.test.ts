@@ -55,3 +55,17 @@ test("a job that is run again forgets what it was told", async () => {
 	await sluice.retry(1);
 	expect((await sluice.show(1)).told).toBeUndefined();
 });
+
+test("a stop after which the job would go on gives way to any other stop, and can be taken back", async () => {
+	const { sluice } = await open();
+	for (const id of [1, 2]) {
+		await sluice.add({ ...AGENT, name: `job-${id}` });
+		const [claimed] = await sluice.claim({ worker: "w", host: "local", max: 5 });
+		const run = { job: id, token: claimed?.run.token as number };
+		await sluice.stop(run, { kind: "preempted", reason: "attached by ann", resumes: true });
+		if (id === 1) await sluice.cancel(id);
+		expect(await sluice.takeBackStop(run)).toBe(id === 2);
+		await sluice.complete({ ...run, exit_kind: "completed" });
+		expect((await sluice.show(id)).status).toBe(id === 1 ? "cancelled" : "succeeded");
+	}
+});

@@ -18,7 +18,44 @@ function whenTold({ status, agent = "", spec, attempt, run }: JobView, { agents 
 	return { how: "turn", detail: "its run is stopped at the end of the present turn and goes on with it, in the same session" };
 }
 
-export const tellMethods: { [M in "job.tell"]: Handler<M> } = {
+const cannotOpen = (job: number, agent: string): SluiceError =>
+	new SluiceError("illegal_transition", `job ${job} runs ${agent}, which has no session that a person can open`, {
+		field: "id",
+		hint: `say how with agents.${agent}.open; sluice logs ${job} -f shows what it does`,
+	});
+
+/** Refuses what can be seen to be impossible before its run is stopped for it. */
+function mayAttach({ id, kind, status, agent = "", run }: JobView, { agents }: Context): void {
+	if (kind !== "agent")
+		throw new SluiceError("illegal_transition", `job ${id} runs no agent: there is no session to attach to`, {
+			field: "id",
+			hint: `sluice logs ${id} -f shows what it writes`,
+		});
+	if (status !== "running" || run === undefined)
+		throw new SluiceError("illegal_transition", `job ${id} is ${status}: only a running job can be attached`, {
+			field: "id",
+			hint: `sluice open ${id} prints how to go on with its session by hand`,
+		});
+	if (agents.opening(agent, "s", null) === null) throw cannotOpen(id, agent);
+}
+
+export const tellMethods: { [M in "job.tell" | "job.attach" | "job.detach"]: Handler<M> } = {
+	"job.attach": async ({ id, key = null }, { context, by }) => {
+		const job = await resolve(context, id);
+		const view = await context.scheduler.show(job);
+		mayAttach(view, context);
+		const { cwd, session, account, ...found } = context.supervisor.attach(job, { by, key });
+		if (found.state === "waiting" || session === null) return doc({ job, ...found, state: "waiting" as const, open: null });
+		const opening = context.agents.opening(view.agent ?? "", session, account);
+		const place = await context.work.place(job);
+		const path = place?.there ? place.path : cwd;
+		if (opening === null || path === null) throw cannotOpen(job, view.agent ?? "");
+		return doc({ job, ...found, open: { path, session, ...opening } });
+	},
+	"job.detach": async ({ id, key, done }, { context }) => {
+		const job = await resolve(context, id);
+		return doc({ job, released: context.supervisor.detach(job, { key, done: done === true }) });
+	},
 	"job.tell": async ({ id, text }, { context, by }) => {
 		if (text.trim() === "") throw new SluiceError("invalid", "text: is empty", { field: "text", hint: "say what the agent should know" });
 		const job = await resolve(context, id);

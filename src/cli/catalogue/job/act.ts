@@ -77,6 +77,15 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 		args: [ID, { name: "TEXT", help: "What it should know; - reads it from stdin.", take: "one" }],
 		examples: [["sluice tell 7 'use the new API, not the old one'", "it goes on with that"]],
 	},
+	attach: {
+		help: "Take over the session of a running agent at this terminal; its run goes on when you leave.",
+		more: [
+			"The run is stopped at the end of its present turn. Then the agent's own program opens the session here, in the job's folder. The job keeps its slot, its locks and its worktree meanwhile. If this terminal goes away, the run goes on by itself after 30 s.",
+		],
+		args: [ID],
+		options: [flag("done", "The job is done when you leave: its work is judged as it stands.")],
+		examples: [["sluice attach 7", "work in its session, then let it go on"]],
+	},
 	approve: { help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]] },
 	reject: {
 		help: "Refuse a job that needs approval; it ends cancelled.",

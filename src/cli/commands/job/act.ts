@@ -87,6 +87,7 @@ export const run = byVerb({
 		exitOf,
 	),
 	release: oneMethod("job.release", ofJobs, (report, io) => printEach(report, io, (ids) => `${jobsWords(ids)} released`), exitOf),
+	attach: async (call, io) => (await import("./attach.ts")).attach(call, io),
 	tell: oneMethod(
 		"job.tell",
 		tellOf,

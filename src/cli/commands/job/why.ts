@@ -241,7 +241,7 @@ function opening(job: ShownJob, reasons: readonly ReasonDocument[], io: Io): str
 
 /** The headline already says that it is frozen, or what it waits for. */
 const runningWords = (job: ShownJob): string =>
-	job.run?.stop || job.run?.frozen || job.waits_for?.length ? "" : ": nothing holds it back";
+	job.run?.stop || job.run?.attached || job.run?.frozen || job.waits_for?.length ? "" : ": nothing holds it back";
 
 const holderWords = (holders: readonly string[]) => holders.map((one) => printable(one.replace(/^job:(\d+)$/, "job $1"))).join(", ");
 
