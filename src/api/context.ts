@@ -38,6 +38,8 @@ export type Supervision = Pick<
 	| "signal"
 	| "live"
 	| "progress"
+	| "attach"
+	| "detach"
 	| "onProgress"
 	| "promptProblem"
 	| "roleOfToken"

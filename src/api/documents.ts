@@ -41,7 +41,8 @@ export const maybeTime = (ms: number | null | undefined): Timestamp | null => (m
 
 /** `live`: the runs of this host, by their id. */
 export type Showing = { config: Config; mask: Mask; live: Live };
-type Live = ReadonlyMap<string, { pid: number | null; frozen: boolean; progress: RunProgress | null }>;
+type LiveAttachment = { by: string; since: number; state: "waiting" | "ready" };
+type Live = ReadonlyMap<string, { pid: number | null; frozen: boolean; attached?: LiveAttachment | null; progress: RunProgress | null }>;
 
 /** The branch is kept on request: the engine has no merge to follow. */
 const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
@@ -187,6 +188,8 @@ function agentPartOf(view: JobView, { mask }: Showing) {
 		/** The last answer of a person, and the question. */
 		answer: view.answer ?? null,
 		asked: view.asked ?? null,
+		/** What people told its agent; `attempt` is the run that got it, null while none has. */
+		told: (view.told ?? []).map(({ at, attempt = null, ...one }) => ({ ...one, at: rfc3339(at), attempt })),
 		/** The latest verdict of its current or last run about itself. */
 		verdict: verdictOf(view),
 		/** The result that its run reported for later jobs; null also if it reported none. */
@@ -242,6 +245,8 @@ export function runDocument(job: number, run: Run, live: Live = new Map()) {
 		frozen: now?.frozen ?? (run.frozen !== undefined && run.intent === undefined),
 		/** The person who froze this run; null also for a run that a pause has frozen. */
 		frozen_by: run.frozen ? holdDocument(run.frozen) : null,
+		/** The person at a terminal who has the session of this live run (`ready`), or waits for it; null also for runs of other hosts. */
+		attached: now?.attached ? { ...now.attached, since: rfc3339(now.attached.since) } : null,
 		/** What a live run of this host has done so far; null if unknown. */
 		progress: now?.progress ?? null,
 	};

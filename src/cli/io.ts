@@ -35,6 +35,8 @@ export type CliEnvironment = {
 	after(ms: number, call: () => void): () => void;
 	/** Keys as they are pressed, while there is a listener; absent without a keyboard. */
 	keys?: ((call: (key: string) => void) => () => void) | undefined;
+	/** Runs a program at this terminal until it ends; its exit code, null if a signal ended it. Absent in a program that has no terminal. */
+	atTerminal?: ((argv: readonly string[], at: { cwd: string; env: Record<string, string> }) => Promise<number | null>) | undefined;
 	onResize?: ((call: () => void) => () => void) | undefined;
 	version(): Promise<string>;
 	user(): string;

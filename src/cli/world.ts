@@ -39,6 +39,7 @@ export function systemWorld(): CliEnvironment {
 		after: (ms, call) => localHost.after(ms, call, "hold"),
 		openEditor: async (command, file) => (await import("./caller/editor.ts")).openEditor(command, file),
 		keys: process.stdout.isTTY ? readKeys : undefined,
+		atTerminal: process.stdin.isTTY && process.stdout.isTTY ? runAtTerminal : undefined,
 		onResize(call) {
 			process.stdout.on("resize", call);
 			return () => process.stdout.off("resize", call);
@@ -58,6 +59,23 @@ export function systemWorld(): CliEnvironment {
 		},
 		connect: (given, how) => reach(homeOf(given), own(given), env, how),
 	};
+}
+
+/** Signals of the terminal reach the program itself: this process ignores them until it ends. */
+async function runAtTerminal(argv: readonly string[], { cwd, env }: { cwd: string; env: Record<string, string> }): Promise<number | null> {
+	const { spawn } = await import("node:child_process");
+	const [program = "", ...words] = argv;
+	const ignore = () => {};
+	process.on("SIGINT", ignore).on("SIGQUIT", ignore);
+	try {
+		return await new Promise((resolve, reject) => {
+			const child = spawn(program, words, { cwd, env: { ...process.env, ...env }, stdio: "inherit" });
+			child.once("error", reject);
+			child.once("exit", (code) => resolve(code));
+		});
+	} finally {
+		process.off("SIGINT", ignore).off("SIGQUIT", ignore);
+	}
 }
 
 /** The caller's folder. It may have been removed meanwhile; most commands work without it. */

@@ -253,6 +253,8 @@ export interface Scheduler extends Fleet, Steering {
 	 * `resumes`: the job, if it waits again, is first in the order.
 	 */
 	stop(run: { job: number; token: number }, stop: { kind: StopKind; reason: string; resumes?: true }, options?: Act): Promise<void>;
+	/** Takes back a stop that `resumes`: the run's own end counts. False if the run is to be stopped for another reason. */
+	takeBackStop(run: { job: number; token: number }): Promise<boolean>;
 	/** The run has got these texts of its job's `told`, in its prompt. */
 	toldGiven(run: { job: number; token: number }, numbers: readonly number[]): Promise<void>;
 	/** The live runs that are assigned to a host, with what it needs to continue them. */

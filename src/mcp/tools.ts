@@ -43,6 +43,10 @@ const SKETCHES = {
 	"job.release": { title: "End the hold of jobs", hints: ["repeat", "reach"] },
 	"job.freeze": { title: "Stop running jobs for a while", hints: ["repeat"] },
 	"job.thaw": { title: "Let frozen jobs go on", hints: ["repeat", "reach"] },
+	"job.tell": {
+		title: "Tell a job's agent something",
+		hints: ["reach"],
+	},
 	"job.retry": { title: "Retry a job and what comes after it", hints: ["destroy", "reach"] },
 	"job.logs": {
 		title: "Read a job's log",

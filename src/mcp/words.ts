@@ -63,6 +63,7 @@ const WORDS: { [M in ToolMethod]: (answer: Spared<Result<M>>) => string } = {
 	"job.release": ({ done, refused }) => each("released", done, refused),
 	"job.freeze": ({ done, refused }) => each("frozen", done, refused),
 	"job.thaw": ({ done, refused }) => each("thawed", done, refused),
+	"job.tell": ({ job, detail }) => `${called(job ?? {})} is told: ${detail}`,
 	"job.retry": ({ reset }) => `${count(reset, "job")} reset`,
 	"job.logs": ({ run, stream, offset, next_offset, text, ended }) =>
 		`${stream === "both" ? "stdout and stderr" : stream} of run ${run ?? "(none yet)"}, bytes ${offset} to ${next_offset}${ended ? ", all there is" : ", it goes on"}\n${text}`,

@@ -38,7 +38,7 @@ export function checkClocks(context: SupervisorContext, run: LiveRun, now: numbe
  * opencode reports a tool call only when it is done. A process that was started since the model's last answer is such a tool; servers that were started
  * before are not.
  */
-function hasUnreportedTool({ processes }: SupervisorContext, { agent, mark }: LiveRun): boolean {
+export function hasUnreportedTool({ processes }: SupervisorContext, { agent, mark }: LiveRun): boolean {
 	const since = agent?.reader.reading.answering_at ?? null;
 	return since !== null && processes.begunSince(mark, since);
 }

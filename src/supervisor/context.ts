@@ -77,6 +77,8 @@ export type SupervisorContext = SupervisorDeps & {
 	/** Notes in which order a run's two streams were written. */
 	order: OutputOrder;
 	claimSoon(): void;
+	/** Holds the end of a run back while a person has its session; false if no person has. */
+	holdEnd(run: LiveRun, then: () => void): boolean;
 	/** Drained: nothing is started or recorded any more; the next daemon takes over. */
 	closed: boolean;
 	onForgotten(): void;

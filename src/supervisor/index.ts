@@ -32,6 +32,7 @@ import { folderOf } from "./run.ts";
 import { promptProblem } from "./start/prepare.ts";
 import { startRun } from "./start/start.ts";
 import { askStop } from "./stop.ts";
+import { attach, detach, holdForPerson, release } from "./telling/attach.ts";
 import { createWaiters } from "./waiters.ts";
 
 export { type ProgramFound, STEPS, type StartStep, type SupervisorDeps } from "./context.ts";
@@ -106,6 +107,7 @@ export function createSupervisor(parts: SupervisorDeps) {
 			const isOver = () => live.size === 0 && clearing.size === 0 && claiming.idle;
 			await waiters.until(isOver, graceMs);
 			while (runs === "stop" && !isOver()) {
+				for (const run of live.all()) release(context, run, "goes on");
 				for (const run of live.all()) void askStop(context, run, "drained", "the daemon was told to stop");
 				await waiters.until(isOver, DRAIN_ASK_MS);
 			}
@@ -139,6 +141,10 @@ const actsOf = (context: SupervisorContext) => ({
 		const run = context.live.ofJob(job);
 		if (run?.token === token) run.verdict = verdict;
 	},
+	/** Asks for the session of a job's live run for a terminal, or renews its lease. Throws if that is not possible. */
+	attach: (job: number, terminal: { by: string; key: string | null }) => attach(context, job, terminal),
+	/** Ends that: the run goes on, or counts as `done`. False if it has ended already. */
+	detach: (job: number, terminal: { key: string; done: boolean }) => detach(context, job, terminal),
 	/** Removes run folders past their retention (also done automatically every few hours). Returns the number of jobs whose folders were removed. */
 	dropOldFolders: () => dropOldFolders(context),
 	/** After a gc: removes run folders, last changed before `before`, whose job the scheduler has forgotten. Returns how many. */
@@ -151,9 +157,10 @@ function contextOf(
 ): SupervisorContext {
 	const { processes, clock, host, log } = parts;
 	const live = new LiveRuns();
-	return {
+	const context: SupervisorContext = {
 		...parts,
 		live,
+		holdEnd: (run, then) => holdForPerson(context, run, then),
 		alarm: createAlarm(clock, host, ring),
 		clearing: createClearing({
 			processes,
@@ -169,6 +176,7 @@ function contextOf(
 			if (live.size === 0) onEmpty();
 		},
 	};
+	return context;
 }
 
 /** What can be asked of the supervisor, and changes nothing. */
@@ -193,6 +201,7 @@ function viewsOf(context: SupervisorContext) {
 				pid: pidOf(run, processes),
 				since: run.since,
 				frozen: run.frozen !== null,
+				attached: run.attached === null ? null : { by: run.attached.by, since: run.attached.since, state: run.attached.state },
 				progress: progress.of(run),
 			})),
 		/** The present progress of each run of this host, or of one job's. */

@@ -5,6 +5,7 @@ import type { SupervisorContext } from "./context.ts";
 import { see, writeOutcome } from "./end/end.ts";
 import { setFrozen } from "./freeze.ts";
 import { beginStop } from "./stop.ts";
+import { release } from "./telling/attach.ts";
 import { noteNumber } from "./telling/given.ts";
 
 export function onProcess(context: SupervisorContext, id: string): void {
@@ -29,6 +30,8 @@ function onEvent(context: SupervisorContext, event: EventRow, lookAgain: () => v
 	}
 	if (event.kind === "stop_asked") {
 		beginStop(context, run, event.data.kind ?? "cancelled", event.data.reason);
+		// A stop that came after that of the attachment counts instead: the end is not held back any more.
+		if (run.attached?.state === "ready") release(context, run, "goes on");
 		return;
 	}
 	if (event.kind === "frozen" || event.kind === "thawed") {

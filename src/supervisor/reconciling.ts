@@ -11,6 +11,7 @@ import { readFrozen, setFrozen } from "./freeze.ts";
 import { enlist, folderOf, type LiveRun, markOf } from "./run.ts";
 import { setClocks, startRun } from "./start/start.ts";
 import { abandon, beginStop } from "./stop.ts";
+import { attachedIn } from "./telling/attach.ts";
 import { inPromptOf, noteTold } from "./telling/given.ts";
 
 export type Reconciled = { adopted: number; ended: number; lost: number; started: number; strangers: number };
@@ -131,6 +132,7 @@ function take(context: SupervisorContext, claimed: Claimed, pid: number | null):
 	const described = descriptionOf(context, run);
 	run.secret = secretIn(described);
 	run.inPrompt = inPromptOf(described);
+	run.attached = attachedIn(context, run);
 	const agent = run.kind === "agent" ? (recordIn(described) ?? agentOf(claimed, context.settings())) : null;
 	if (agent) run.agent = enlistAgent(agent);
 	if (pid !== null) {

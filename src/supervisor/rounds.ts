@@ -10,6 +10,7 @@ import { reconcileRuns } from "./reconciling.ts";
 import type { LiveRun } from "./run.ts";
 import { isOverdue } from "./start/start.ts";
 import { abandon, climb } from "./stop.ts";
+import { checkAttached } from "./telling/attach.ts";
 import { reportGiven } from "./telling/given.ts";
 import { checkTold } from "./telling/told.ts";
 
@@ -48,7 +49,8 @@ export function createRounds(context: SupervisorContext, fault: (error: unknown)
 		if (scanAt <= now) scan(now);
 		let next = Number.POSITIVE_INFINITY;
 		for (const run of live.all()) {
-			for (const check of [awaitStart, checkClocks, checkTold, climb, watchLogs]) next = Math.min(next, check(context, run, now));
+			for (const check of [awaitStart, checkClocks, checkTold, checkAttached, climb, watchLogs])
+				next = Math.min(next, check(context, run, now));
 		}
 		next = Math.min(next, clearing.beat(now));
 		if (clearing.size === 0) onCleared();

@@ -51,6 +51,11 @@ export type LiveRun = {
 	given: boolean;
 	/** Told texts that it has not got. `heard`: what its agent had reported when the first came; `lookAt`: monotonic milliseconds of the next look. */
 	readonly awaited: { numbers: Set<number>; heard: number; lookAt: number };
+	/** A person at a terminal has its session, or waits for it. */
+	attached: Attachment | null;
+	/** A person has had its session; `asDone`: and said that it is done. */
+	wasAttached: boolean;
+	asDone: boolean;
 	/** The run's verdict, once it is recorded. */
 	verdict: RunVerdict | null;
 	/** Monotonic milliseconds since when the run has been frozen by SIGSTOP. */
@@ -84,6 +89,17 @@ type Ending = { is: "ending"; end: RunEnd; retryMs: number };
 
 type Stop = { kind: StopKind; reason: string; rung: number; signalAt: number; nextAt: number };
 
+/** `since`, `until`: epoch milliseconds. `heard`: what its agent had reported when the terminal asked. `release`: reports the end that is held back. */
+export type Attachment = {
+	readonly key: string;
+	readonly by: string;
+	readonly since: number;
+	until: number;
+	readonly heard: number;
+	state: "waiting" | "ready";
+	release: (() => void) | null;
+};
+
 export type RunFolders = { runs: string; homeTag: string; workspaces?: Workspaces };
 
 export const markOf = ({ homeTag }: RunFolders, run: string) => `${homeTag}-${run}`;
@@ -116,6 +132,9 @@ export function enlist({ job, run }: Claimed, place: RunFolders, now: number): L
 		inPrompt: [],
 		given: false,
 		awaited: { numbers: new Set(), heard: 0, lookAt: 0 },
+		attached: null,
+		wasAttached: false,
+		asDone: false,
 		verdict: run.verdict ?? null,
 		frozen: null,
 		frozenFor: new Set(),

@@ -8,11 +8,12 @@ import { limits } from "./suites/limits.ts";
 import { questions } from "./suites/questions.ts";
 import { stops } from "./suites/stops.ts";
 import { surroundings } from "./suites/surroundings.ts";
+import { telling } from "./suites/telling.ts";
 import { turns } from "./suites/turns.ts";
 
 export function throughDaemon(agent: AgentName): void {
 	for (const version of versionsOf(agent))
 		describe(`${agent} ${version}, behind a daemon`, () => {
-			for (const suite of [turns, limits, faults, stops, questions, surroundings]) suite({ agent, version });
+			for (const suite of [turns, limits, faults, stops, telling, questions, surroundings]) suite({ agent, version });
 		});
 }

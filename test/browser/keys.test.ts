@@ -42,7 +42,7 @@ test("with keys alone: from the board to a job, its log, a cancel, the graph, an
 	await page.keyboard.press("Escape");
 	await page.keyboard.press("/");
 	await page.keyboard.type("second");
-	expect(page.url()).toContain("q=second");
+	await page.waitForURL(/q=second/);
 	await page.keyboard.press("Escape");
 	await page.keyboard.press("2");
 	await card(page, first).waitFor({ state: "detached" });

@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SLUICE = join(ROOT, "bin/sluice.js");
 
 const SPEC =
-	"job_add, job_list, job_show, job_why, job_cancel, job_edit, job_hold, job_release, job_freeze, job_thaw, job_retry, job_logs, job_wait, job_graph, scheduler_status, scheduler_pause, scheduler_resume, scheduler_forecast, stats_show, account_list, budget_list, run_fail, run_ask, run_result";
+	"job_add, job_list, job_show, job_why, job_cancel, job_edit, job_hold, job_release, job_freeze, job_thaw, job_tell, job_retry, job_logs, job_wait, job_graph, scheduler_status, scheduler_pause, scheduler_resume, scheduler_forecast, stats_show, account_list, budget_list, run_fail, run_ask, run_result";
 /** What a run says of itself: named for what an agent looks for, by two methods. */
 const SPOKEN = ["run_fail", "run_ask", "run_result"];
 const methodOf = (tool: string) => tool.replace("_", ".") as MethodName;

@@ -169,6 +169,17 @@ export function answer(job: Asking): void {
 	});
 }
 
+export function tell(id: number): void {
+	app.confirm({
+		title: `Tell job ${id} something`,
+		text: "Its agent gets it as soon as it can: a run that can be resumed goes on with it after its present turn, any other job with its next run.",
+		yes: "Tell it",
+		grave: false,
+		field: { label: "What it should know", value: "", needed: true, lines: 5, draft: `tell ${id}` },
+		act: (text) => void app.act("job.tell", { id, text }, ({ detail }) => `Job ${id}: ${detail}.`),
+	});
+}
+
 export function priority(id: number, now: number): void {
 	app.confirm({
 		title: `Priority of job ${id}`,

@@ -1,11 +1,13 @@
 // What a run is doing now: its tool and last message, or the last line of its output; and in full for the page of its job.
 
 import type { JobDocument } from "../../src/api/documents.ts";
+import { isTerminal } from "../../src/core/job.ts";
 import type { RunProgress } from "../../src/core/runs/progress.ts";
 import { app } from "../app.ts";
 import { activityOf, latestProgress, linesWords, short } from "../state/now.ts";
 import { awaitedWords } from "../state/row.ts";
 import { count, dollars } from "../state/words.ts";
+import { tell } from "./actions.ts";
 import { useNews } from "./hooks.ts";
 
 type Doer = Pick<JobDocument, "agent" | "waits_for"> & { run: Pick<NonNullable<JobDocument["run"]>, "frozen"> | null };
@@ -46,5 +48,26 @@ export function DoingNow({ job }: { job: JobDocument }) {
 			<Doing job={job} progress={progress} />
 			{figures.length > 0 ? <span class="dim num"> {figures.join(" · ")}</span> : null}
 		</p>
+	);
+}
+
+/** What its agent was told and has not got yet, and a button to tell it more. */
+export function Told({ job }: { job: JobDocument }) {
+	if (job.kind !== "agent" || isTerminal(job.status) || job.question !== null) return null;
+	return (
+		<div class="told">
+			{job.told
+				.filter(({ attempt }) => attempt === null)
+				.map(({ number, text, by }) => (
+					<p key={number} class="question">
+						{by} tells it: {text}
+					</p>
+				))}
+			{app.mayAct ? (
+				<button type="button" class="small" onClick={() => tell(job.id)}>
+					Tell it something…
+				</button>
+			) : null}
+		</div>
 	);
 }

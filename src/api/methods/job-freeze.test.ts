@@ -46,7 +46,7 @@ test("a signal goes to this host's run, else to the host that has it", async () 
 	expect(await desk.refused("job.signal", { id: 1, signal: "HUP" })).toMatchObject({
 		message: expect.stringContaining("has no process now"),
 	});
-	pretended.live.push({ run: "1.1", job: 1, pid: 5, since: 0, frozen: false, progress: null });
+	pretended.live.push({ run: "1.1", job: 1, pid: 5, since: 0, frozen: false, attached: null, progress: null });
 	expect(await desk.call("job.signal", { id: "build", signal: "sigusr1" as never })).toMatchObject({
 		run: "1.1",
 		host: null,

@@ -138,7 +138,7 @@ describe("looking", () => {
 		await desk.t.add();
 		await desk.t.start();
 		expect((await desk.call("job.show", { id: 1 })).job.run).toMatchObject({ id: "1.1", pid: null });
-		desk.pretended.live = [{ run: "1.1", job: 1, pid: 77, since: 0, frozen: false, progress: null }];
+		desk.pretended.live = [{ run: "1.1", job: 1, pid: 77, since: 0, frozen: false, attached: null, progress: null }];
 		expect((await desk.call("job.show", { id: 1 })).job.run).toMatchObject({ id: "1.1", pid: 77 });
 		expect((await desk.call("job.list", {})).jobs[0]?.run).toMatchObject({ pid: 77 });
 	});

@@ -19,6 +19,7 @@ import { editMethods } from "./job/edit.ts";
 import { frozenMethods } from "./job/freeze.ts";
 import { preview } from "./job/preview.ts";
 import { jobReads } from "./job/read.ts";
+import { tellMethods } from "./job/tell.ts";
 import { worktreeMethods } from "./job/worktree.ts";
 
 /** Acts on one job, and returns it afterwards. */
@@ -54,6 +55,7 @@ export const jobMethods: Handlers<"job"> = {
 	...frozenMethods,
 	...worktreeMethods,
 	"job.preview": ({ by: _by, ...input }, at) => preview(input, at, (jobs) => checkToAdd(jobs, at)),
+	...tellMethods,
 
 	"job.add": async ({ force, capture_diff, by: _by, ...given }, at) => {
 		const { context, by } = at;

@@ -6,6 +6,7 @@ import type { Basis } from "../../core/forecast/durations.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
 import { type RunSignal, readSignal, SIGNALS } from "../../core/runs/signals.ts";
+import { TOLD_CHARACTERS, type ToldHow } from "../../core/runs/told.ts";
 import type { JobKey } from "../../core/schema/job.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
 import { SLING } from "../../core/schema/sling.ts";
@@ -79,6 +80,13 @@ export type OpenDocument = Doc<{
 	session: string | null;
 	/** How a person resumes it in that folder: argv, and variables that it needs. */
 	resume: { argv: string[]; env: Record<string, string> } | null;
+}>;
+
+export type AttachDocument = Doc<{
+	job: number;
+	key: string;
+	state: "waiting" | "ready";
+	open: { path: string; argv: string[]; env: Record<string, string>; session: string } | null;
 }>;
 
 export const JOB_METHODS = {
@@ -330,6 +338,23 @@ export const JOB_METHODS = {
 			),
 		},
 		result: "{job}",
+	}),
+	"job.tell": operatorMethod<Doc<{ job: JobDocument; how: ToldHow; detail: string }>>()({
+		about:
+			"Tells a job's agent something. `how` is `turn`: its run is stopped at the end of its present turn and goes on with the text, in its session, with its slot and its locks; or `next`: its next run gets it. `detail` says why.",
+		params: { id: id(), text: text("what the agent should know", TOLD_CHARACTERS) },
+		result: "{job, how, detail}",
+	}),
+	"job.attach": operatorMethod<AttachDocument>()({
+		about:
+			"For a terminal: asks for the session of an agent's live run on this host. The run is stopped at the end of its present turn; `open` then says how a person goes on with the session, and the job keeps its slot and locks. Ask again with `key` every few seconds: without that for 30 s the run goes on by itself.",
+		params: { id: id(), key: maybe(text("of the first answer", 100)) },
+		result: "{job, key, state, open: {path, argv, env, session}}; `open` is null while `state` is `waiting`",
+	}),
+	"job.detach": operatorMethod<Doc<{ job: number; released: boolean }>>()({
+		about: "For a terminal: the person has left the session. The run goes on in it, or with `done` ends as completed, as its work stands.",
+		params: { id: id(), key: text("of job.attach", 100), done: maybe(flag("the run has completed")) },
+		result: "{job, released}; `released` is false if the run went on before",
 	}),
 	"job.claim": operatorMethod<Doc<{ claimed: ClaimedDocument[] }>>()({
 		about: "For workers outside: takes the best startable jobs that carry only a payload.",

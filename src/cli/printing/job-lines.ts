@@ -46,6 +46,7 @@ export function remark(job: ShownJob, now: number): string {
 	if (job.status === "running") {
 		const since = instantOf(job.run?.started_at ?? job.started_at);
 		const attempt = (job.attempt ?? 1) > 1 ? `, attempt ${job.attempt}` : "";
+		if (job.run?.attached) return attachedWords(job.run.attached);
 		if (job.run?.stop) return `stopping: ${printable(job.run.stop.reason)}`;
 		const more = [
 			attempt,
@@ -82,6 +83,10 @@ export function remark(job: ShownJob, now: number): string {
 	const kind = job.exit_kind && !["failed", "cancelled", "completed"].includes(job.exit_kind) ? job.exit_kind.replaceAll("_", " ") : "";
 	return [kind, code, took && `after ${took}`].filter(Boolean).join(", ");
 }
+
+/** `attached by ann` */
+export const attachedWords = ({ by, state }: { by: string; state: string }): string =>
+	state === "ready" ? `attached by ${printable(by)}` : `to be attached by ${printable(by)} at the end of its turn`;
 
 /** `was not allowed Bash: npm test and 2 more`; empty for a job without denied calls. */
 export function deniedWords({ denied = [] }: Pick<ShownJob, "denied">): string {

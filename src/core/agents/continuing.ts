@@ -20,6 +20,8 @@ export type Before = {
 	session_gone: boolean;
 	/** The run asked a question, or was cut off while it was to deliver the answer: it is unknown whether the agent received it. */
 	awaits_answer: boolean;
+	/** A person had its session at a terminal. */
+	attached?: boolean;
 };
 /** Ends after which it is unknown whether the agent received its prompt. */
 export const CUT_OFF: readonly ExitKind[] = ["lost", "drained", "preempted", "crashed"];
@@ -42,13 +44,21 @@ export function continues(before: Before | null, session: string | undefined): {
 	return { left: `the run before ended as ${before.exit_kind}` };
 }
 
+const AFTER_PERSON =
+	"A person has worked in this session and has left it. See what was said and changed meanwhile, go on from there, and finish the task.";
+
 /** The resumed session has the task already; sending it again would make the agent begin again. */
-export function promptForResumed(why: ExitKind, answer: string | undefined, feedback: string | null, told: readonly Told[] = []): string {
+export function promptForResumed(
+	{ exit_kind, attached }: Pick<Before, "exit_kind" | "attached">,
+	answer: string | undefined,
+	feedback: string | null,
+	told: readonly Told[] = [],
+): string {
 	const heard = told.length === 0 ? null : wordsForResumed(told);
 	// What a person tells the agent is a reason to go on by itself, unless something else has stopped it.
-	const isUnasked = answer === undefined && (feedback !== null || (heard !== null && why === "preempted"));
-	const words = isUnasked ? null : (answer ?? WORDS[why] ?? "Go on with the task.");
-	return [words, heard, feedback].filter((part) => part !== null).join("\n\n");
+	const isReason = feedback !== null || (heard !== null && exit_kind === "preempted");
+	const usual = attached ? AFTER_PERSON : isReason ? null : (WORDS[exit_kind] ?? "Go on with the task.");
+	return [answer ?? usual, heard, feedback].filter((part) => part !== null).join("\n\n");
 }
 
 const WORDS: Partial<Record<ExitKind, string>> = {

@@ -177,6 +177,7 @@ export const ARGUMENTS = {
 	verdict: [itsRun, object("said", { verdict: same, text: same }), act()],
 	result: [itsRun, same, act()],
 	takeResults: [itsRun],
+	takeBackStop: [run],
 	toldGiven: [
 		run,
 		at("numbers", (value, field) => check.list(value, field, 1000).map((one, index) => whole(1)(one, `${field}[${index}]`))),

@@ -12,6 +12,7 @@ export const runMethods = ({ core, hostName }: LibraryParts) =>
 		answered: (at) => core.call("answered", at),
 		extend: (at) => core.call("extend", at),
 		stop: (at, { kind, reason, resumes }, act) => core.call("stop", { ...at, kind, reason, resumes }, act),
+		takeBackStop: (at) => core.call("takeBackStop", at),
 		toldGiven: (at, numbers) => core.call("toldGiven", { ...at, numbers: [...numbers] }),
 		assigned: (name = hostName) => core.look((tx) => assigned(tx, name)),
 		complete: (ending) => core.call("finish", ending),

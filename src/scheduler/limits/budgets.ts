@@ -97,7 +97,7 @@ function* stopRuns(tx: Tx, ledger: Ledger): Op<void> {
 	};
 	for (const { id } of yield* ask({ read: "active", filter, after: 0, limit: 10_000 })) {
 		const job = yield* tx.find(id);
-		if (!job?.run || job.run.intent) continue;
+		if (!job?.run || (job.run.intent && !job.run.intent.resumes)) continue;
 		job.run.intent = { kind: "cancelled", reason: `budget: ${ledger.dim} of ${ledger.subject} is used up`, by: tx.by, at: tx.now };
 		tx.touch(job);
 		tx.event("stop_asked", id, { reason: job.run.intent.reason });

@@ -71,17 +71,29 @@ export function* extendAll(tx: Tx, { runs }: { runs: { job: number; token: numbe
 	return over;
 }
 
-/** Records a stop before the first signal is sent. If a stop was requested earlier, that one stays. */
+/** Records a stop before the first signal is sent. If a stop was requested earlier, that one stays, unless the job would only have gone on after it. */
 export function* stop(
 	tx: Tx,
 	run: { job: number; token: number },
 	{ kind, reason, resumes }: { kind: StopKind; reason: string; resumes?: true | undefined },
 ): Op<void> {
 	const job = yield* runningJob(tx, run);
-	if (job.run.intent) return;
+	if (job.run.intent && !job.run.intent.resumes) return;
 	job.run.intent = { kind, reason, by: tx.by, at: tx.now, ...given({ resumes }) };
 	tx.touch(job);
 	tx.event("stop_asked", job.id, { kind, reason });
+}
+
+/** Takes back a stop after which the job would have gone on: the run's own end counts. False if another stop was requested. */
+export function* takeBackStop(tx: Tx, run: { job: number; token: number }): Op<boolean> {
+	const job = yield* runningJob(tx, run);
+	if (job.run.intent && !job.run.intent.resumes) return false;
+	if (job.run.intent) {
+		const { intent: _, ...run } = job.run;
+		job.run = run;
+		tx.touch(job);
+	}
+	return true;
 }
 
 /** `decided`: what becomes of the job, where the caller knows it without the rules in core/outcome.ts. */

@@ -37,7 +37,6 @@ import { learn, mark, record } from "./observe.ts";
 import * as outputs from "./outputs.ts";
 import { rewind, rewindAll } from "./rewind.ts";
 import * as settings from "./settings.ts";
-import * as told from "./tell.ts";
 import * as triggers from "./triggers.ts";
 import { type GcCursor, gcSome, recover } from "./upkeep.ts";
 import * as verdicts from "./verdicts.ts";
@@ -130,6 +129,7 @@ export const OPERATIONS = {
 			ends.stop(tx, { job, token }, stop),
 		ofJob,
 	),
+	takeBackStop: row(ends.takeBackStop, ofJob),
 	finish: row((tx, ending: RunEnd) => ends.finish(tx, ending), { ...ofJob, phase: "end" }),
 	recover: row((tx, { host, found, reboot }: OfHost & { found: Parameters<Scheduler["recover"]>[0]; reboot: boolean }) =>
 		recover(tx, host, found, reboot),
@@ -143,7 +143,7 @@ export const OPERATIONS = {
 	),
 	sayResult: row((tx, { job, token, result }: OfRun & { result: string }) => verdicts.sayResult(tx, { job, token }, result), ofJob),
 	takeResults: row(verdicts.takeResults, ofJob),
-	toldGiven: row(told.toldGiven, ofJob),
+	toldGiven: row(control.toldGiven, ofJob),
 	keepOutput: row((tx, { job, attempt, output }: OfJob & { attempt: number; output: RunOutput }) =>
 		outputs.keepOutput(tx, job, attempt, output),
 	),
@@ -165,7 +165,7 @@ export const OPERATIONS = {
 	runNow: row((tx, { job, how }: OfJob & { how: "in_line" | "force" }) => control.runNow(tx, job, how), ofJob),
 	hold: row((tx, { jobs, reason }: { jobs: number[]; reason?: string | undefined }) => control.hold(tx, jobs, reason), ofJobs),
 	release: row((tx, { jobs }: { jobs: number[] }) => control.release(tx, jobs), ofJobs),
-	tell: row((tx, { job, text }: OfJob & { text: string }) => told.tell(tx, job, text), ofJob),
+	tell: row((tx, { job, text }: OfJob & { text: string }) => control.tell(tx, job, text), ofJob),
 	freeze: row((tx, { jobs, reason }: { jobs: number[]; reason?: string | undefined }) => control.freeze(tx, jobs, reason), ofJobs),
 	thaw: row((tx, { jobs }: { jobs: number[] }) => control.thaw(tx, jobs), ofJobs),
 	signalled: row(

@@ -64,6 +64,7 @@ export function onProcessExit(context: SupervisorContext, run: LiveRun, seen: Ov
 
 /** Hands over what the run reported while the daemon was down, before the end is judged: end, workspace and next attempt depend on it. */
 function conclude(context: SupervisorContext, run: LiveRun, seen: Over): void {
+	if (context.holdEnd(run, () => conclude(context, run, seen))) return;
 	const words = run.fenced ? null : leftWordsOf(context, run);
 	if (words === null) {
 		judge(context, run, seen);
@@ -90,9 +91,18 @@ function judge(context: SupervisorContext, run: LiveRun, seen: Over): void {
 	run.stage = { is: "leaving" };
 	void concluded(context, run, seen).then((ending) => {
 		// Closed meanwhile: the next daemon reads the output again.
-		if (!context.closed) leave(context, run, seen, ending);
+		if (!context.closed) leave(context, run, seen, run.asDone ? completedBy(ending) : ending);
 	});
 }
+
+/** A person worked in the session of a stopped run and said that it is done. */
+const completedBy = ({ job, token, session, usage }: RunEnd): RunEnd => ({
+	job,
+	token,
+	exit_kind: "completed",
+	exit_code: 0,
+	...given({ session, usage }),
+});
 
 /** Leaves the run's workspace, if it has one, before the end is reported: its work must be committed before the job counts as done. */
 function leave(context: SupervisorContext, run: LiveRun, seen: Over, judged: RunEnd): void {
@@ -215,6 +225,7 @@ export function writeOutcome(context: SupervisorContext, run: LiveRun, ending: R
 		...(run.stop ? { stopped: { kind: run.stop.kind, reason: run.stop.reason } } : {}),
 		...accountOf(run.agent),
 		...(run.verdict === null ? {} : { verdict: run.verdict }),
+		...(run.wasAttached ? { attached: true } : {}),
 		...(run.fenced ? { fenced: true } : {}),
 		...(run.logsCut.size > 0 ? { logs_cut: [...run.logsCut] } : {}),
 	};

@@ -141,7 +141,7 @@ function ofAgent(
 	// Mode `ralph` starts each run with a fresh context.
 	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);
 	if (before !== null && next !== null && "session" in next) {
-		const prompt = promptForResumed(before.exit_kind, before.awaits_answer ? job.answer : undefined, feedback, pendingOf(job.told));
+		const prompt = promptForResumed(before, before.awaits_answer ? job.answer : undefined, feedback, pendingOf(job.told));
 		return { ...commandLine(profile, { ...wish, prompt, session: next.session }), prompt, session: next.session };
 	}
 	const full = promptFor(spec.prompt ?? "", spec.recipe === undefined ? "text" : "template", {

@@ -81,7 +81,14 @@ export function beforeOf(context: SupervisorContext, run: LiveRun): Before | nul
 		if (account === null || exit_kind === undefined || exit_kind === "launch_failed") continue;
 		const session = typeof account.session === "string" ? account.session : null;
 		const outcome = OUTCOMES.find((one) => one === account.outcome) ?? null;
-		last ??= { exit_kind, outcome, session, session_gone: account.session_gone === true, awaits_answer: false };
+		last ??= {
+			exit_kind,
+			outcome,
+			session,
+			session_gone: account.session_gone === true,
+			awaits_answer: false,
+			attached: account.attached === true,
+		};
 		if (exit_kind === "needs_human") return { ...last, awaits_answer: true };
 		if (!CUT_OFF.includes(exit_kind)) return last;
 	}

@@ -4,6 +4,7 @@
 import type { Claimed } from "../../contracts/scheduler.ts";
 import { pendingOf } from "../../core/runs/told.ts";
 import { isOvertaken, type SupervisorContext } from "../context.ts";
+import { readFurther } from "../progress/read.ts";
 import type { LiveRun } from "../run.ts";
 
 /** Notes the texts that the job of a live run has and the run has not got. */
@@ -14,7 +15,10 @@ export function noteTold(context: SupervisorContext, run: LiveRun, job: Pick<Cla
 export function noteNumber(context: SupervisorContext, run: LiveRun, number: number): void {
 	if (run.inPrompt.includes(number) || run.agent === null || run.awaited.numbers.has(number)) return;
 	// The turn that runs now is waited for: what was read of it up to now is not its end.
-	if (run.awaited.numbers.size === 0) run.awaited.heard = run.agent.reader.reading.heard;
+	if (run.awaited.numbers.size === 0) {
+		readFurther(context, run);
+		run.awaited.heard = run.agent.reader.reading.heard;
+	}
 	run.awaited.numbers.add(number);
 	context.alarm.at(context.clock.monotonic());
 }

@@ -148,7 +148,10 @@ test("an agent that cannot be resumed is not stopped: its next attempt has the t
 test("a command, an ended job, a job that asks, and a job with too many texts are refused", async () => {
 	const on = await supervise();
 	const command = await on.add({ command: ["x"] });
-	await expect(on.sluice.tell(command, "x")).rejects.toMatchObject({ code: "invalid", message: expect.stringContaining("runs no agent") });
+	await expect(on.sluice.tell(command, "x")).rejects.toMatchObject({
+		code: "illegal_transition",
+		message: expect.stringContaining("runs no agent"),
+	});
 	const job = await on.add({ agent: "claude", prompt: "x" });
 	for (let n = 0; n < 20; n++) await on.sluice.tell(job, `text ${n}`);
 	await expect(on.sluice.tell(job, "x")).rejects.toMatchObject({ code: "limit" });

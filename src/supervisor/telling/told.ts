@@ -5,7 +5,7 @@
 //   is at work on a turn                       wait for its end
 //   cannot be resumed                          nothing: the next attempt's prompt has the text
 
-import type { AgentRun } from "../agent.ts";
+import { hasUnreportedTool } from "../clocks.ts";
 import type { SupervisorContext } from "../context.ts";
 import { readFurther } from "../progress/read.ts";
 import type { LiveRun } from "../run.ts";
@@ -19,9 +19,12 @@ const TOLD_REASON = "a person told it something: it goes on with that";
 export const isResumable = ({ agent }: LiveRun): boolean =>
 	agent?.resumes === true && (agent.reader.reading.session !== null || agent.session !== null);
 
-/** Between two turns: no tool runs, and the agent reported something since `heard`. */
-export const isBetweenTurns = ({ reader: { reading } }: AgentRun, heard: number): boolean =>
-	reading.tools.size === 0 && reading.heard > heard && reading.ended === null;
+/** Between two turns: no tool runs, also none that the program has not reported, and the agent reported something since `heard`. */
+export function isBetweenTurns(context: SupervisorContext, run: LiveRun, heard: number): boolean {
+	const reading = run.agent?.reader.reading;
+	if (!reading || reading.tools.size > 0 || reading.heard <= heard || reading.ended !== null) return false;
+	return !hasUnreportedTool(context, run);
+}
 
 /** Stops a run that has something to hear, when it is between two turns. Returns when to look again. */
 export function checkTold(context: SupervisorContext, run: LiveRun, now: number): number {
@@ -33,7 +36,7 @@ export function checkTold(context: SupervisorContext, run: LiveRun, now: number)
 	if (awaited.lookAt > now) return awaited.lookAt;
 	awaited.lookAt = now + LOOK_MS;
 	readFurther(context, run);
-	if (!isResumable(run) || !isBetweenTurns(agent, awaited.heard)) return awaited.lookAt;
+	if (!isResumable(run) || !isBetweenTurns(context, run, awaited.heard)) return awaited.lookAt;
 	void askStop(context, run, "preempted", TOLD_REASON, "resumes");
 	return awaited.lookAt;
 }

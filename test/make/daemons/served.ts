@@ -50,6 +50,7 @@ export type Pretended = {
 	agents: Record<string, { command: string[]; output?: "claude"; allow?: string[] }>;
 	live: ReturnType<Supervisor["live"]>;
 	progress: ProgressOfRun[];
+	attached: string[];
 	listeners: Set<(changed: readonly ProgressOfRun[]) => void>;
 	outcomes: Map<string, Record<string, unknown>>;
 	doors: ReturnType<Context["endpoints"]>;
@@ -119,6 +120,7 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		agents: { claude: { command: ["claude"] } },
 		live: [],
 		progress: [],
+		attached: [],
 		listeners: new Set(),
 		outcomes: new Map(),
 		doors: { port: 7420, problem: null, ready: true },
@@ -179,6 +181,14 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			signal: (job, signal) => pretended.live.some((one) => one.job === job) && pretended.signals.push(`${job} ${signal}`) > 0,
 			live: () => pretended.live,
 			progress: (job) => pretended.progress.filter((one) => job === undefined || one.job === job),
+			attach: (job, { by, key }) => {
+				pretended.attached.push(`${job} ${by} ${key}`);
+				return { key: "key-1", state: key === null ? "waiting" : "ready", session: "s-1", account: null, cwd: "/work" };
+			},
+			detach: (job, { key, done }) => {
+				pretended.attached.push(`${job} ${key} ${done ? "done" : "goes on"}`);
+				return key === "key-1";
+			},
 			onProgress: (call) => {
 				pretended.listeners.add(call);
 				return () => pretended.listeners.delete(call);

@@ -6,7 +6,7 @@ import { app } from "../../app.ts";
 import { approve, reject } from "../../parts/actions.ts";
 import { AnswerBox } from "../../parts/answer-box.tsx";
 import { Loading, Problem } from "../../parts/bits.tsx";
-import { DoingNow } from "../../parts/doing.tsx";
+import { DoingNow, Told } from "../../parts/doing.tsx";
 import { useNews, useQuery } from "../../parts/hooks.ts";
 import { addressOf, TABS, type Tab } from "../../state/route.ts";
 import { Attempts } from "./attempts.tsx";
@@ -43,6 +43,7 @@ export function JobView({ id }: { id: number }) {
 			<Does job={job} />
 			<DoingNow job={job} />
 			<ForYou job={job} />
+			<Told job={job} />
 			<div class="tabs" role="tablist" aria-label="About this job">
 				{TABS.map((one) => (
 					<a

@@ -89,6 +89,23 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 		args: [ID, { name: "SIGNAL", help: `${SIGNALS.join(", ")}.`, take: "one" }],
 		examples: [["sluice signal 7 HUP", "it reads its configuration again, if it handles that"]],
 	},
+	tell: {
+		help: "Tell a job's agent something, while it runs or waits.",
+		more: [
+			"A run whose agent can be resumed is stopped at the end of its present turn and goes on with the text, in the same session, with its slot and its locks; no retry is used. Any other job has the text in the prompt of its next run. The answer says which.",
+		],
+		args: [ID, { name: "TEXT", help: "What it should know; - reads it from stdin.", take: "one" }],
+		examples: [["sluice tell 7 'use the new API, not the old one'", "it goes on with that"]],
+	},
+	attach: {
+		help: "Take over the session of a running agent at this terminal; its run goes on when you leave.",
+		more: [
+			"The run is stopped at the end of its present turn. Then the agent's own program opens the session here, in the job's folder. The job keeps its slot, its locks and its worktree meanwhile. If this terminal goes away, the run goes on by itself after 30 s.",
+		],
+		args: [ID],
+		options: [flag("done", "The job is done when you leave: its work is judged as it stands.")],
+		examples: [["sluice attach 7", "work in its session, then let it go on"]],
+	},
 	approve: { help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]] },
 	reject: {
 		help: "Refuse a job that needs approval; it ends cancelled.",

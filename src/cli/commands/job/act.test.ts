@@ -26,6 +26,14 @@ describe("acting", () => {
 		expect(JSON.parse((await line.run(`${text} --json`)).out)).toMatchObject({ schema_version: 1, job: { id: 7 } });
 	});
 
+	test("tell says when the agent gets the text; - reads it from stdin", async () => {
+		const line = await openCommandLine({ "job.tell": { job: job(7, { name: "n" }), how: "turn", detail: "its run is stopped\u001b[2J" } });
+		expect(await line.run("tell 7 be-brief")).toEqual({ code: 0, out: "", err: "job 7 (n) is told: its run is stopped\n" });
+		expect(line.asked.at(-1)).toEqual({ method: "job.tell", params: { id: 7, text: "be-brief" } });
+		expect(await line.run("tell 7")).toMatchObject({ code: 2 });
+		expect(await line.run(["tell", "7", " "])).toMatchObject({ code: 2, err: expect.stringContaining("the text is empty") });
+	});
+
 	test("answer with a permission, with or without words", async () => {
 		const granted = { permission: null, allow: ["Bash: npm test", "Write: /etc/passwd"] };
 		const line = await openCommandLine({ "job.answer": { job: job(7, { granted }) } });

@@ -1,4 +1,5 @@
-// cancel, retry, rerun, merge, promote, demote, priority, run-now, hold, release, freeze, thaw, signal, approve, reject, answer: one call, about one job or several.
+// cancel, retry, rerun, merge, promote, demote, priority, run-now, hold, release, freeze, thaw, signal, tell, approve, reject, answer: one call, about one
+// job or several.
 
 import type { CancelReport, HoldReport } from "../../../contracts/scheduler.ts";
 import { grantWords } from "../../../core/agents/permissions/denied.ts";
@@ -107,6 +108,12 @@ export const run = byVerb({
 		({ job, run, host, signal, frozen }) =>
 			`sent ${signal} to run ${run}${host ? ` on host ${printable(host)}` : ""}${frozen ? `; it is frozen, and gets it when it goes on: sluice thaw ${job}` : ""}`,
 	),
+	attach: async (call, io) => (await import("./attach.ts")).attach(call, io),
+	tell: oneMethod(
+		"job.tell",
+		tellOf,
+		({ job, how, detail }) => `${labelOf(job)} ${how === "turn" ? "is told" : "will be told"}: ${printable(detail)}`,
+	),
 	approve: oneMethod(
 		"job.approve",
 		ofJob,
@@ -155,6 +162,13 @@ function priorityOf(call: Call) {
 	if (!/^[+-]?\d{1,7}$/.test(text))
 		throw usage(`N must be a whole number, not ${JSON.stringify(text)}`, "for example: sluice priority 7 50");
 	return { ...ofJob(call), priority: Number(text) };
+}
+
+async function tellOf(call: Call, io: Io) {
+	const given = call.arg("TEXT");
+	const text = given === "-" ? await readAll(io.world.stdin) : given;
+	if (text.trim() === "") throw usage("the text is empty", "for example: sluice tell 7 'use the new API'");
+	return { ...ofJob(call), text };
 }
 
 async function answerOf(call: Call, io: Io) {

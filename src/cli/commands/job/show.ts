@@ -80,6 +80,12 @@ const usageWords = (used: Record<string, number>): string =>
 		.map(([dim, amount]) => (dim === "cost_micro" ? dollars(amount) : `${amount} ${printable(dim)}`))
 		.join(", ");
 
+/** What people told its agent, and which run got it. */
+const toldWords = ({ told = [] }: ShownJob): string =>
+	told
+		.map(({ text, by, attempt }) => `${attempt === null ? "to be told" : `run ${attempt}`}: ${printable(text)} (${printable(by)})`)
+		.join("; ");
+
 const ms = (value: number | null | undefined) => (typeof value === "number" ? durationWords(value) : "");
 
 /** Names and values; empty ones are left out. */
@@ -129,6 +135,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["question", plain(job.question)],
 		["was asked", plain(job.asked)],
 		["answer", plain(job.answer)],
+		["told", toldWords(job)],
 		["verdict", job.verdict ? plain([job.verdict.verdict, job.verdict.text].filter(Boolean).join(": ")) : ""],
 		["result", plain(job.result)],
 		["not allowed", (job.denied ?? []).map(plain).join("; ")],

@@ -75,6 +75,12 @@ function resultLines({ results = [] }: Why, paint: Paint): string[] {
 		return paint("dim", `  its prompt takes the result of ${labelOf({ id: job, name })}: ${state}`);
 	});
 }
+/** Texts that no run has got yet. */
+const toldLines = ({ told = [] }: ShownJob, paint: Paint): string[] =>
+	told
+		.filter(({ attempt }) => attempt === null)
+		.map(({ text, by }) => paint("dim", `  to be told to its agent: ${printable(text)} (${printable(by)})`));
+
 const WAITING_OR_RUNNING = ["queued", "waiting_on_deps", "waiting_on_locks", "running"];
 
 /** Maximum length of the chain that is followed. */
@@ -115,7 +121,7 @@ async function explain(why: Why, io: Io, { culprit, unmerged }: Others): Promise
 	const lines = [cut(`${label} ${opening(job, reasons, io)}`, io.print.width)];
 	const subject = subjectOf(job);
 	if (subject) lines.push(paint("dim", cut(`  ${subject}`, width)));
-	lines.push(...(await frozenAdvice(job, io)), ...awaitedBy(why, paint), ...resultLines(why, paint));
+	lines.push(...(await frozenAdvice(job, io)), ...awaitedBy(why, paint), ...resultLines(why, paint), ...toldLines(job, paint));
 	if (reasons.length > 0) lines.push("");
 	reasons.forEach((reason, index) => {
 		const number = reasons.length > 1 ? `${index + 1}. ` : "";
@@ -243,7 +249,7 @@ function opening(job: ShownJob, reasons: readonly ReasonDocument[], io: Io): str
 
 /** The headline already says that it is frozen, or what it waits for. */
 const runningWords = (job: ShownJob): string =>
-	job.run?.stop || job.run?.frozen || job.waits_for?.length ? "" : ": nothing holds it back";
+	job.run?.stop || job.run?.attached || job.run?.frozen || job.waits_for?.length ? "" : ": nothing holds it back";
 
 const holderWords = (holders: readonly string[]) => holders.map((one) => printable(one.replace(/^job:(\d+)$/, "job $1"))).join(", ");
 

@@ -61,7 +61,7 @@ export function* cancel(
 
 /** Records the intent to stop. If the run's outcome was recorded before, that wins; from here on the run ends as cancelled. */
 function askToStop(tx: Tx, job: Job, reason: string): void {
-	if (!job.run || job.run.intent) return;
+	if (!job.run || (job.run.intent && !job.run.intent.resumes)) return;
 	job.run.intent = { kind: "cancelled", reason, by: tx.by, at: tx.now };
 	tx.touch(job);
 	tx.event("stop_asked", job.id, { reason });
