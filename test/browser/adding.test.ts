@@ -102,7 +102,7 @@ test("an agent, a recipe with its variables, what is wrong at its field, and a c
 
 	// A copy has everything but the name.
 	await page.keyboard.press("ControlOrMeta+k");
-	await page.getByRole("combobox").waitFor();
+	await page.getByRole("combobox", { name: "Find a job" }).waitFor();
 	await page.keyboard.type("hello");
 	await page.getByRole("option", { selected: true }).getByText("hello").waitFor();
 	await page.keyboard.press("Tab");

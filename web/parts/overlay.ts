@@ -15,14 +15,13 @@ class OverlayState {
 
 export const overlay = new OverlayState();
 
-/** The job that a person means: the open one, else the one whose card has the focus. */
-function jobInHand(): number | null {
-	if (app.place.job !== null) return app.place.job;
+export function focusedCard(): number | null {
 	const card = document.activeElement instanceof HTMLElement ? document.activeElement.closest<HTMLElement>("[data-card]") : null;
 	return card?.dataset.card === undefined ? null : Number(card.dataset.card);
 }
 
-export const openPalette = (): void => overlay.show({ kind: "palette", job: jobInHand() });
+/** The job that a person means: the open one, else the one whose card has the focus. */
+export const openPalette = (): void => overlay.show({ kind: "palette", job: app.place.job ?? focusedCard() });
 
 /** The form for a new job, or for a copy of one. */
 export function openForm(how: "add"): void;
