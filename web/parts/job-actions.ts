@@ -9,7 +9,7 @@ import {
 	cancel,
 	demote,
 	dropMerge,
-	hold,
+	holdJob,
 	merge,
 	priority,
 	promote,
@@ -71,6 +71,7 @@ export function actionsOf(row: PageRow): JobAction[] {
 					{ words: "Run again alone…", act: () => rerun(id) },
 				]
 			: [{ words: "Cancel…", act: () => cancel(row) }]),
+		...(waits ? [{ words: "Edit…", act: () => openForm("edit", id) }] : []),
 		{ words: "Clone…", act: () => openForm("clone", id) },
 		...sights,
 	];
