@@ -102,7 +102,7 @@ test("an agent, a recipe with its variables, what is wrong at its field, and a c
 
 	// A copy has everything but the name.
 	await page.keyboard.press("ControlOrMeta+k");
-	await page.getByRole("combobox").waitFor();
+	await page.getByRole("combobox", { name: "Find a job" }).waitFor();
 	await page.keyboard.type("hello");
 	await page.getByRole("option", { selected: true }).getByText("hello").waitFor();
 	await page.keyboard.press("Tab");
@@ -127,6 +127,49 @@ test("an agent, a recipe with its variables, what is wrong at its field, and a c
 		prompt: "Greet Ann",
 		requires_approval: true,
 	});
+});
+
+test("a job that waits is changed: only what was changed, what is taken away, and what the daemon refuses", async () => {
+	const site = await openSite(CONFIG);
+	const { client } = site;
+	await client.call("scheduler.pause", {});
+	const first = await site.sh("true", { name: "first" });
+	const id = await site.sh("make", {
+		name: "second",
+		after: [first],
+		lane: "code",
+		locks: ["db"],
+		retry: 2,
+		env: { TOKEN: "abc", PLAIN: "1" },
+	});
+	const show = async () => (await client.call("job.show", { id })).job;
+	const page = await browser.page();
+	await enter(page, site, `?job=${id}`);
+	await page.getByRole("button", { name: "Edit…" }).click();
+	const form = page.getByRole("dialog", { name: `Change job ${id}` });
+	await form.getByLabel("Command", { exact: true }).waitFor();
+	expect(await form.getByLabel("Lane").inputValue()).toBe("code");
+	await form.getByLabel("Lane").selectOption("docs");
+	await form.getByLabel("Priority").fill("much");
+	await form.getByRole("button", { name: "Save" }).click();
+	await form.locator("#job-priority-fault").waitFor();
+	await form.getByLabel("Priority").fill("9");
+	await form.getByLabel("After", { exact: true }).fill("");
+	await form.getByRole("button", { name: "Save" }).click();
+	await toast(page, /Changed .* of job/).waitFor();
+	expect(await show()).toMatchObject({
+		lane: "docs",
+		priority: 9,
+		after: [],
+		locks: [{ key: "db" }],
+		command: ["/bin/sh", "-c", "make"],
+		name: "second",
+	});
+	expect(Object.keys((await show()).env ?? {})).toEqual(["TOKEN", "PLAIN"]);
+	await page.getByRole("button", { name: "Edit…" }).click();
+	expect(await form.getByLabel("Priority").inputValue()).toBe("9");
+	await form.getByRole("button", { name: "Save" }).click();
+	await toast(page, `Job ${id} stays as it is`).waitFor();
 });
 
 test.each(LOOKS)("how it looks: $as", async ({ colorScheme, width, height, as }) => {

@@ -110,7 +110,7 @@ test("a job that only the daemon has is found", async () => {
 	});
 	await enter(page, site, "?view=limits");
 	await page.keyboard.press("ControlOrMeta+k");
-	await page.getByRole("combobox").waitFor();
+	await page.getByRole("combobox", { name: "Find a job" }).waitFor();
 	await page.keyboard.type("plain");
 	await page.getByRole("option", { name: new RegExp(`${id} plain`) }).waitFor();
 });

@@ -172,3 +172,45 @@ export function draftOf(job: JobDocument): JobDraft {
 	}
 	return draft;
 }
+
+const LISTS = { after: ", ", locks: " " } as const;
+const oneOf = (value: unknown): string => (typeof value === "object" && value !== null ? words(value) : String(value));
+/** A predecessor or a lock that the daemon tells as an object, as people write it. */
+const words = (value: { job?: unknown; ref?: unknown; key?: unknown; policy?: unknown; mode?: unknown }): string => {
+	const { job, ref = job, key = ref, policy, mode = policy } = value;
+	return mode === undefined || mode === "success" || mode === "exclusive" ? String(key) : `${String(key)}:${String(mode)}`;
+};
+
+/** The form filled with the fields of a job that waits, as `job.edit` tells them; what the form cannot show stays as it is. */
+export function draftOfInput(input: JobInput): JobDraft {
+	const draft = emptyDraft();
+	const rest: Record<string, unknown> = { ...input };
+	for (const key of TEXTS) {
+		const value = rest[key];
+		const isList = key === "after" || key === "locks";
+		if (value === undefined || value === null || (typeof value === "object" && !isList && key !== "command")) continue;
+		if (key === "command") {
+			draft.argv = input.command ?? null;
+			draft.command = commandLine(input.command ?? []);
+		} else if (isList) draft[key] = (Array.isArray(value) ? value : [value]).map(oneOf).join(LISTS[key]);
+		else if (key === "timeout" && typeof value === "number") draft.timeout = `${value}ms`;
+		else if (key === "runnable_at") draft.runnable_at = localField(value as string | number);
+		else draft[key] = String(value);
+		delete rest[key];
+	}
+	const { requires_approval, no_merge, vars, ...others } = rest as JobInput;
+	draft.kind = input.recipe !== undefined ? "recipe" : input.agent !== undefined ? "agent" : "command";
+	return { ...draft, requires_approval: requires_approval === true, no_merge: no_merge === true, vars: { ...vars }, rest: others };
+}
+
+const localField = (at: string | number): string => {
+	const time = new Date(at);
+	return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+};
+
+/** What an edit changes: both as the form tells them, so that what was not touched is the same on both sides. */
+export function changeOf(before: JobDraft, after: JobDraft): { set: JobInput; unset: string[] } {
+	const [was, is]: [Record<string, unknown>, Record<string, unknown>] = [{ ...inputOf(before) }, { ...inputOf(after) }];
+	const set = Object.entries(is).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(was[key]));
+	return { set: Object.fromEntries(set), unset: Object.keys(was).filter((key) => is[key] === undefined) };
+}

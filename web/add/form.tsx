@@ -1,7 +1,6 @@
-// The form for a job: to add one or to copy one. While it is filled in, the daemon says what it would make of it.
+// The form for a job: to add one, to copy one, to change one that waits. While it is filled in, the daemon says what it would make of it.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
-import type { JobDocument } from "../../src/api/documents.ts";
+import { useEffect, useState } from "preact/hooks";
 import { app } from "../app.ts";
 import { Refused } from "../net/client.ts";
 import { Loading, Problem } from "../parts/bits.tsx";
@@ -9,45 +8,66 @@ import { keepDraft, recallDraft } from "../parts/drafts.ts";
 import { useNews, useQuery } from "../parts/hooks.ts";
 import { useModal } from "../parts/modal.ts";
 import { overlay } from "../parts/overlay.ts";
-import { type DraftKind, draftOf, emptyDraft, inputOf, isFor, isWritten, type JobDraft, KINDS, readDraft, TEXTS } from "./draft.ts";
+import {
+	changeOf,
+	type DraftKind,
+	draftOf,
+	draftOfInput,
+	emptyDraft,
+	inputOf,
+	isFor,
+	isWritten,
+	type JobDraft,
+	KINDS,
+	readDraft,
+	TEXTS,
+} from "./draft.ts";
 import { type FieldFaults, Main, More, Placing } from "./fields.tsx";
 import { Outlook, usePreview } from "./outlook.tsx";
 
-export type FormProps = { how: "add" | "clone"; job: number | null };
+export type FormProps = { how: "add" | "clone" | "edit"; job: number | null };
 
-const TITLES = { add: "Add a job", clone: "Add a copy of job" };
+const TITLES = { add: "Add a job", clone: "Add a copy of job", edit: "Change job" };
 const KIND_WORDS: Record<DraftKind, string> = { agent: "Agent", command: "Command", recipe: "Recipe" };
+
+let openings = 0;
 
 export function JobForm({ how, job }: FormProps) {
 	const close = () => overlay.show(null);
 	const modal = useModal(close);
-	const shown = useQuery(`form ${job}`, async () => (job === null ? null : (await app.call("job.show", { id: job })).job));
+	// Each opening asks anew: an answer that was kept may be of before the last change.
+	const [opening] = useState(() => ++openings);
+	const shown = useQuery(`form ${opening}`, () => firstDraft(how, job));
 	return (
 		<dialog {...modal} class="jobform" aria-labelledby="form-title">
 			<h2 id="form-title">
 				{TITLES[how]} {job ?? ""}
 			</h2>
 			{shown.problem ? <Problem text={shown.problem} again={shown.again} /> : null}
-			{job !== null && shown.value === null && !shown.problem ? <Loading what={`job ${job}`} /> : null}
-			{job === null ? <Filled how="add" of={null} close={close} /> : null}
-			{job !== null && shown.value !== null ? <Filled how={how} of={shown.value} close={close} /> : null}
+			{shown.value === null && !shown.problem ? <Loading what={`job ${job}`} /> : null}
+			{shown.value !== null ? <Filled how={how} job={job} first={shown.value} close={close} /> : null}
 		</dialog>
 	);
 }
 
-type FilledProps = { how: FormProps["how"]; of: JobDocument | null; close: () => void };
+async function firstDraft(how: FormProps["how"], job: number | null): Promise<JobDraft> {
+	if (job === null) return emptyDraft();
+	if (how === "clone") return draftOf((await app.call("job.show", { id: job })).job);
+	return draftOfInput((await app.call("job.edit", { id: job })).fields);
+}
+
+type FilledProps = FormProps & { first: JobDraft; close: () => void };
 
 /** What was typed is kept for this tab until it is sent. */
-function useDraft({ how, of }: FilledProps) {
-	const key = of === null ? "add" : `${how} ${of.id}`;
-	const first = useMemo(() => (of === null ? emptyDraft() : draftOf(of)), [of]);
+function useDraft({ how, job, first }: FilledProps) {
+	const key = job === null ? how : `${how} ${job}`;
 	const [draft, setDraft] = useState<JobDraft>(() => readDraft(recallDraft(key)) ?? first);
 	const set = (change: Partial<JobDraft>) => {
 		const next = { ...draft, ...change };
 		setDraft(next);
 		keepDraft(key, isWritten(next) ? JSON.stringify(next) : "");
 	};
-	return { draft, set, first, forget: () => keepDraft(key, ""), reset: () => set(first) };
+	return { draft, set, forget: () => keepDraft(key, ""), reset: () => set(first) };
 }
 
 function faultsOf(error: unknown): FieldFaults {
@@ -63,19 +83,19 @@ function faultsOf(error: unknown): FieldFaults {
 }
 
 function Filled(props: FilledProps) {
-	const { of, close } = props;
-	const { draft, set, first, forget, reset } = useDraft(props);
+	const { how, job, first, close } = props;
+	const { draft, set, forget, reset } = useDraft(props);
 	const [faults, setFaults] = useState<FieldFaults>({});
 	const [isSending, setSending] = useState(false);
 	useNews("link");
 	const input = inputOf(draft);
-	const preview = usePreview(input);
+	const preview = usePreview(how === "edit" ? null : input);
 	useEffect(() => setFaults({}), [draft]);
 	const told = shownFaults({ ...(preview.fault === null ? {} : faultsOf(preview.fault)), ...faults }, draft);
 	const send = async () => {
 		setSending(true);
 		try {
-			const words = await add(input);
+			const words = how === "edit" && job !== null ? await change(job, changeOf(first, draft)) : await add(input);
 			forget();
 			close();
 			app.say("done", words.text, words.undo);
@@ -97,7 +117,7 @@ function Filled(props: FilledProps) {
 			}}
 		>
 			<div class="body">
-				<Kinds draft={draft} set={set} />
+				{how === "edit" ? null : <Kinds draft={draft} set={set} />}
 				<Main draft={draft} set={set} faults={told} />
 				<Placing draft={draft} set={set} faults={told} />
 				<More draft={draft} set={set} faults={told} />
@@ -108,18 +128,18 @@ function Filled(props: FilledProps) {
 				) : null}
 			</div>
 			<div class="foot">
-				<Outlook preview={preview} />
+				{how === "edit" ? <p class="outlook dim">Only what you change here is changed.</p> : <Outlook preview={preview} />}
 				<div class="buttons">
 					{isWritten(draft) && JSON.stringify(draft) !== JSON.stringify(first) ? (
 						<button type="button" class="link" onClick={reset}>
-							{of === null ? "Empty it" : "As it was"}
+							{how === "add" ? "Empty it" : "As it was"}
 						</button>
 					) : null}
 					<button type="button" onClick={close}>
 						Close
 					</button>
 					<button type="submit" class="main" disabled={isSending || !app.signedIn} title="Ctrl Enter">
-						Add
+						{how === "edit" ? "Save" : "Add"}
 					</button>
 				</div>
 			</div>
@@ -165,4 +185,10 @@ async function add(input: ReturnType<typeof inputOf>): Promise<Done> {
 		text: `Added ${ids.length === 1 ? `job ${ids[0]}` : `jobs ${ids.join(", ")}`}.${warning}`,
 		undo: () => void app.act("job.cancel", { ids }, ({ cancelled, requested }) => `Cancelled ${[...cancelled, ...requested].join(", ")}.`),
 	};
+}
+
+async function change(id: number, change: ReturnType<typeof changeOf>): Promise<Done> {
+	const { changed, warning } = await app.call("job.edit", { id, ...change });
+	if (changed.length === 0) return { text: `Job ${id} stays as it is.` };
+	return { text: `Changed ${changed.join(", ")} of job ${id}.${warning ? ` Note: ${warning}` : ""}` };
 }

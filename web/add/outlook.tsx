@@ -17,15 +17,15 @@ function asked(input: JobInput): JobInput {
 	return { ...rest, ...(input.agent !== undefined || prompt !== undefined ? { prompt: "…" } : { command: ["true"] }) };
 }
 
-/** Asked a moment after the last change, one call at a time: the answer of an older question is not shown. */
-export function usePreview(input: JobInput): PreviewState {
-	const question = asked(input);
+/** Nothing is asked for a change of a job. Asked a moment after the last change, one call at a time: the answer of an older question is not shown. */
+export function usePreview(input: JobInput | null): PreviewState {
+	const question = asked(input ?? {});
 	const key = JSON.stringify(question);
 	const [state, set] = useState<PreviewState>({ told: null, fault: null, isAsking: true });
 	const latest = useRef("");
 	useEffect(() => {
 		latest.current = key;
-		if (question.prompt !== undefined && question.agent === undefined) {
+		if (input === null || (question.prompt !== undefined && question.agent === undefined)) {
 			set({ told: null, fault: null, isAsking: false });
 			return;
 		}
@@ -39,7 +39,7 @@ export function usePreview(input: JobInput): PreviewState {
 				(fault: unknown) => mine({ told: null, fault, isAsking: false }),
 			);
 		});
-	}, [key]);
+	}, [key, input === null]);
 	return state;
 }
 

@@ -1,6 +1,7 @@
 // What the palette offers besides jobs: views, actions of the job in hand, pauses, caps, holds, hosts, the page itself.
 
 import { app } from "../app.ts";
+import { askSaveView, openSaved, savedViews } from "../finding/saved-views.ts";
 import {
 	askMax,
 	askPause,
@@ -133,7 +134,11 @@ export function entriesOf(inHand: PageRow | null, known: KnownNames): PaletteEnt
 			]
 		: [];
 	const add = app.mayAct ? [entry("job", "Add a job…", () => openForm("add"), { keys: "n", also: "new create start" })] : [];
-	return [...(inHand ? jobActions(inHand) : []), ...add, ...viewEntries(), ...acts, ...pageEntries()];
+	const saved = savedViews().map((view) => entry("saved view", view.name, () => openSaved(view), { also: view.search }));
+	const save = Object.values(app.place.filter).some(Boolean)
+		? [entry("page", "Save this view…", askSaveView, { also: "filter bookmark" })]
+		: [];
+	return [...(inHand ? jobActions(inHand) : []), ...add, ...viewEntries(), ...saved, ...save, ...acts, ...pageEntries()];
 }
 
 export const jobEntry = (row: PageRow): PaletteEntry => ({

@@ -7,7 +7,7 @@ import { StatusDot } from "../parts/bits.tsx";
 import { useNews, useQuery } from "../parts/hooks.ts";
 import { useModal } from "../parts/modal.ts";
 import { overlay } from "../parts/overlay.ts";
-import { COLUMNS } from "../state/board.ts";
+import { COLUMNS } from "../state/column.ts";
 import { FIELDS, type PageRow, rowOf } from "../state/row.ts";
 import { entriesOf, jobActions, jobEntry, type PaletteEntry } from "./entries.ts";
 import { type FuzzyFit, fitOf, wordsOf } from "./fuzzy.ts";

@@ -13,7 +13,10 @@ export type CompleteProps = {
 	placeholder?: string;
 	value: string;
 	set: (text: string) => void;
-	suggest: (text: string, caret: number) => Suggestion | null;
+	/** `all`: the person has asked for the list, also without a letter. */
+	suggest: (text: string, caret: number, how: "typed" | "all") => Suggestion | null;
+	/** Escape: `closes` only the list, or is `passed` on, to leave the field. */
+	onEscape?: "closes" | "passed";
 	invalid?: boolean;
 	describedBy?: string | undefined;
 };
@@ -25,23 +28,53 @@ export function wordAt(text: string, caret: number): { from: number; to: number;
 	return { from, to, word: text.slice(from, caret) };
 }
 
-export function Complete({ id, label, placeholder, value, set, suggest, invalid, describedBy }: CompleteProps) {
+/** What was typed is shown at once: the state around it is drawn a frame later, and must not take back a letter that came meanwhile. */
+function useTyped(given: string, tell: (text: string) => void) {
+	const text = useRef(given);
+	const seen = useRef(given);
+	if (seen.current !== given) {
+		seen.current = given;
+		text.current = given;
+	}
+	const set = (next: string) => {
+		text.current = next;
+		tell(next);
+	};
+	return { value: text.current, set };
+}
+
+const isPlain = (event: KeyboardEvent): boolean => !(event.isComposing || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey);
+
+export function Complete({
+	id,
+	label,
+	placeholder,
+	value: given,
+	set: tell,
+	suggest,
+	onEscape = "closes",
+	invalid,
+	describedBy,
+}: CompleteProps) {
 	const input = useRef<HTMLInputElement>(null);
+	const { value, set } = useTyped(given, tell);
 	const [caret, setCaret] = useState<number | null>(null);
 	const [chosen, choose] = useState(-1);
-	const found = caret === null ? null : suggest(value, caret);
+	const [isAsked, setAsked] = useState(false);
+	const found = caret === null ? null : suggest(value, caret, isAsked ? "all" : "typed");
 	const options = found?.options ?? [];
-	const see = () => {
+	const see = (asked = false) => {
+		setAsked(asked);
 		setCaret(input.current?.selectionStart ?? null);
 		choose(-1);
 	};
 	const take = (option: Completion | undefined) => {
 		if (!found || !option) return;
-		const next = value.slice(0, found.from) + option.text + value.slice(found.to).replace(/^\s+/, "");
 		const at = found.from + option.text.length;
-		set(next);
+		set(value.slice(0, found.from) + option.text + value.slice(found.to).replace(/^\s+/, ""));
 		choose(-1);
 		setCaret(at);
+		setAsked(option.text.endsWith(":"));
 		requestAnimationFrame(() => {
 			input.current?.focus();
 			input.current?.setSelectionRange(at, at);
@@ -49,7 +82,7 @@ export function Complete({ id, label, placeholder, value, set, suggest, invalid,
 	};
 	const isOpen = options.length > 0;
 	const keys: Record<string, (() => void) | false> = {
-		ArrowDown: isOpen && (() => choose((chosen + 1) % options.length)),
+		ArrowDown: isOpen ? () => choose((chosen + 1) % options.length) : () => see(true),
 		ArrowUp: isOpen && (() => choose((chosen - 1 + options.length) % options.length)),
 		Enter: isOpen && chosen >= 0 && (() => take(options[chosen])),
 		Tab: isOpen && (() => take(options[Math.max(0, chosen)])),
@@ -77,19 +110,16 @@ export function Complete({ id, label, placeholder, value, set, suggest, invalid,
 					set(event.currentTarget.value);
 					see();
 				}}
-				onFocus={see}
-				onClick={see}
 				onBlur={() => setCaret(null)}
 				onKeyDown={(event) => {
-					const does = event.isComposing || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey ? false : keys[event.key];
+					const does = isPlain(event) ? keys[event.key] : false;
 					if (!does) return;
+					does();
+					if (event.key === "Escape" && onEscape === "passed") return;
 					event.preventDefault();
 					event.stopPropagation();
-					does();
 				}}
-				onKeyUp={(event) => {
-					if (/^(?:Arrow(?:Left|Right)|Home|End)$/.test(event.key)) see();
-				}}
+				onKeyUp={(event) => void (/^(?:Arrow(?:Left|Right)|Home|End)$/.test(event.key) && see())}
 			/>
 			<Options id={id} options={options} chosen={chosen} take={take} />
 		</span>

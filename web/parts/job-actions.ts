@@ -3,7 +3,22 @@
 import { isTerminal } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import type { PageRow } from "../state/row.ts";
-import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, reject, rerun, retry, runNow } from "./actions.ts";
+import {
+	answer,
+	approve,
+	cancel,
+	demote,
+	dropMerge,
+	holdJob,
+	merge,
+	priority,
+	promote,
+	reject,
+	release,
+	rerun,
+	retry,
+	runNow,
+} from "./actions.ts";
 import { openForm } from "./overlay.ts";
 
 export type JobAction = { words: string; act: () => void };
@@ -49,12 +64,14 @@ export function actionsOf(row: PageRow): JobAction[] {
 					{ words: "Priority…", act: withJob(id, (job) => priority(id, job.priority)) },
 				]
 			: []),
+		...(waits ? [row.held ? { words: "Release", act: () => release([id]) } : { words: "Hold…", act: () => holdJob(id) }] : []),
 		...(ended
 			? [
 					{ words: "Retry…", act: () => retry(row) },
 					{ words: "Run again alone…", act: () => rerun(id) },
 				]
 			: [{ words: "Cancel…", act: () => cancel(row) }]),
+		...(waits ? [{ words: "Edit…", act: () => openForm("edit", id) }] : []),
 		{ words: "Clone…", act: () => openForm("clone", id) },
 		...sights,
 	];

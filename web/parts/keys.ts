@@ -1,9 +1,10 @@
 // Keys that work everywhere; keys of a single view are defined in the view.
 
 import { app } from "../app.ts";
+import { selection } from "../finding/selection.ts";
 import { VIEWS } from "../state/route.ts";
 import { approve, askPause, cancel, promote, reject, resume, retry } from "./actions.ts";
-import { openForm, openPalette, overlay } from "./overlay.ts";
+import { focusedCard, openForm, openPalette, overlay } from "./overlay.ts";
 
 export const isTyping = (target: EventTarget | null): boolean =>
 	target instanceof HTMLElement &&
@@ -71,6 +72,12 @@ export function listenToKeys(): void {
 		else if (key === "p") app.status?.paused ? resume() : askPause();
 		else if (app.place.job !== null && onJob(key, app.place.job)) return event.preventDefault();
 		else if ((app.place.view === "board" || app.place.view === "now") && app.place.job === null) {
+			if (key === "Escape" && selection.size > 0) return selection.clear();
+			if (key === "v") {
+				const id = focusedCard();
+				if (id !== null && app.mayAct) selection.toggle(id);
+				return;
+			}
 			const way = ({ ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right", j: "down", k: "up" } as const)[key];
 			if (way === undefined) return;
 			step(way);

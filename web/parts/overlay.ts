@@ -2,7 +2,10 @@
 
 import { app } from "../app.ts";
 
-type Overlay = { kind: "palette"; job: number | null } | { kind: "form"; how: "add" } | { kind: "form"; how: "clone"; job: number };
+type Overlay =
+	| { kind: "palette"; job: number | null }
+	| { kind: "form"; how: "add" }
+	| { kind: "form"; how: "clone" | "edit"; job: number };
 
 class OverlayState {
 	open: Overlay | null = null;
@@ -15,19 +18,18 @@ class OverlayState {
 
 export const overlay = new OverlayState();
 
-/** The job that a person means: the open one, else the one whose card has the focus. */
-function jobInHand(): number | null {
-	if (app.place.job !== null) return app.place.job;
+export function focusedCard(): number | null {
 	const card = document.activeElement instanceof HTMLElement ? document.activeElement.closest<HTMLElement>("[data-card]") : null;
 	return card?.dataset.card === undefined ? null : Number(card.dataset.card);
 }
 
-export const openPalette = (): void => overlay.show({ kind: "palette", job: jobInHand() });
+/** The job that a person means: the open one, else the one whose card has the focus. */
+export const openPalette = (): void => overlay.show({ kind: "palette", job: app.place.job ?? focusedCard() });
 
-/** The form for a new job, or for a copy of one. */
+/** The form for a new job, for a copy of one, or to change one that waits. */
 export function openForm(how: "add"): void;
-export function openForm(how: "clone", job: number): void;
-export function openForm(how: "add" | "clone", job = 0): void {
+export function openForm(how: "clone" | "edit", job: number): void;
+export function openForm(how: "add" | "clone" | "edit", job = 0): void {
 	if (!app.mayAct) app.say("failed", "This page can only look. The operator's link acts: sluice open prints it.");
 	else overlay.show(how === "add" ? { kind: "form", how } : { kind: "form", how, job });
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { app } from "../app.ts";
+import { SearchBox } from "../finding/search-box.tsx";
 import { monotonic } from "../outside.ts";
 import { addressOf, type PageView, VIEWS } from "../state/route.ts";
 import { count, elapsed } from "../state/words.ts";
@@ -63,7 +64,7 @@ export function Shell() {
 					</a>
 				))}
 			</nav>
-			<Search />
+			<SearchBox />
 			<DoButton />
 			<AddButton />
 			<div class="right">
@@ -96,42 +97,6 @@ function AddButton() {
 			Add
 		</button>
 	) : null;
-}
-
-function Search() {
-	const { q, lane, repo, batch, status } = app.place.filter;
-	const chips = Object.entries({ lane, repo, batch, status }).filter(([, value]) => value !== null);
-	return (
-		<search class="search">
-			<input
-				id="search"
-				type="search"
-				placeholder="Search jobs  /"
-				aria-label="Search jobs: words, lane:…, repo:…, batch:…, is:failed, #7"
-				value={q}
-				autocomplete="off"
-				spellcheck={false}
-				onInput={(event) =>
-					// The board shows what was found.
-					app.go(
-						{ view: app.place.view === "now" ? "board" : app.place.view, job: null, filter: { q: event.currentTarget.value } },
-						"replace",
-					)
-				}
-			/>
-			{chips.map(([key, value]) => (
-				<button
-					key={key}
-					type="button"
-					class="chip filter"
-					onClick={() => app.go({ filter: { [key]: null } })}
-					title="Take this filter away"
-				>
-					{key}: {value} <span aria-hidden="true">×</span>
-				</button>
-			))}
-		</search>
-	);
 }
 
 function Glance() {

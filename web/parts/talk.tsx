@@ -111,6 +111,7 @@ const KEYS: [keys: string, does: string][] = [
 	["Enter", "open the job in focus"],
 	["Escape", "back from a job; close a question, what you typed is kept"],
 	["Ctrl Enter", "send an answer"],
+	["v", "select the job in focus, on the board; Escape selects none"],
 	["p", "pause everything, after asking; resume"],
 	["l h w", "a job's log, history, reasons"],
 	["c", "cancel the job that is open"],

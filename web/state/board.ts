@@ -1,11 +1,10 @@
 // The board: the column and order of each job, and the jobs that match a search. Pure.
 
-import type { Status } from "../../src/core/job.ts";
+import { type BoardColumn, COLUMNS, columnOf } from "./column.ts";
+import { parseQuery, queryMatcher } from "./query.ts";
 import type { Filter } from "./route.ts";
 import type { PageRow } from "./row.ts";
 
-export const COLUMNS = ["asks", "blocked", "queued", "running", "failed", "done"] as const;
-export type BoardColumn = (typeof COLUMNS)[number];
 export const TITLES: Record<BoardColumn, string> = {
 	asks: "Needs you",
 	blocked: "Waiting",
@@ -23,36 +22,16 @@ export const ABOUT: Record<BoardColumn, string> = {
 	done: "succeeded or cancelled; the newest first",
 };
 
-const PLACES: Record<Status, BoardColumn> = {
-	queued: "queued",
-	waiting_on_deps: "blocked",
-	waiting_on_locks: "blocked",
-	running: "running",
-	succeeded: "done",
-	failed: "failed",
-	cancelled: "done",
-	blocked_by_dependency: "failed",
-	expired: "failed",
-};
-
-export const columnOf = (row: PageRow): BoardColumn => (row.asks !== null ? "asks" : PLACES[row.status]);
-
-/** Every word must match; `lane:code`, `repo:…`, `batch:…`, `is:failed` and `#7` filter by that field. */
+/** The jobs of the search box and of the filters beside it. */
 export function matcher({ q, lane, repo, batch, status }: Filter): (row: PageRow) => boolean {
-	const tests: ((row: PageRow) => boolean)[] = [];
-	const only = (key: "lane" | "repo" | "batch", value: string) => tests.push((row) => row[key] === value);
-	if (lane) only("lane", lane);
-	if (repo) only("repo", repo);
-	if (batch) only("batch", batch);
-	if (status) tests.push((row) => row.status === status || columnOf(row) === status);
-	for (const word of q.toLowerCase().split(/\s+/).filter(Boolean)) {
-		const [, key, value] = /^(lane|repo|batch|is):(.+)$/.exec(word) ?? [];
-		if (key === "is" && value) tests.push((row) => row.status.includes(value) || columnOf(row) === value);
-		else if (key && value) tests.push((row) => row[key as "lane"]?.toLowerCase() === value);
-		else if (/^#\d+$/.test(word)) tests.push((row) => row.id === Number(word.slice(1)));
-		else tests.push((row) => row.text.includes(word));
-	}
-	return (row) => tests.every((test) => test(row));
+	const asked = queryMatcher(parseQuery(q));
+	const has = (key: "lane" | "repo" | "batch", value: string | null, row: PageRow) => !value || row[key] === value;
+	return (row) =>
+		has("lane", lane, row) &&
+		has("repo", repo, row) &&
+		has("batch", batch, row) &&
+		(!status || row.status === status || columnOf(row) === status) &&
+		asked(row);
 }
 
 export type BoardRows = Record<BoardColumn, PageRow[]>;

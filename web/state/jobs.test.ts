@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { EventDocument } from "../../src/api/documents.ts";
 import type { EventKind } from "../../src/core/event.ts";
 import { NO_PROGRESS } from "../../src/core/runs/progress.ts";
-import { COLUMNS, Columns, columnOf, filtered, matcher, shown } from "./board.ts";
+import { Columns, filtered, matcher, shown } from "./board.ts";
+import { COLUMNS, columnOf } from "./column.ts";
 import { Jobs } from "./jobs.ts";
 import { ToldQueue } from "./queue.ts";
 import { addressOf, codeIn, routeOf } from "./route.ts";
@@ -39,6 +40,7 @@ const job = (id: number, more: Partial<RowFields> = {}): RowFields => ({
 	worktree: null,
 	lane: "code",
 	owner: null,
+	model: null,
 	account: null,
 	question: null,
 	item: null,

@@ -2,7 +2,7 @@
 
 import type { Result } from "../../src/api/protocol.ts";
 import type { Status } from "../../src/core/job.ts";
-import type { BoardColumn } from "./board.ts";
+import type { BoardColumn } from "./column.ts";
 import type { PageRow } from "./row.ts";
 import { localTimes } from "./words.ts";
 

@@ -35,6 +35,8 @@ export const FIELDS = [
 	"worktree",
 	"lane",
 	"owner",
+	"model",
+	"run",
 	"account",
 	"question",
 	"item",
@@ -42,7 +44,8 @@ export const FIELDS = [
 	"usage",
 ] as const;
 
-export type RowFields = Pick<JobDocument, Exclude<(typeof FIELDS)[number], "usage" | "denied">> & {
+export type RowFields = Pick<JobDocument, Exclude<(typeof FIELDS)[number], "usage" | "denied" | "run">> & {
+	run?: { host?: string | null } | null;
 	usage?: Record<string, number>;
 	denied?: string[];
 };
@@ -56,6 +59,10 @@ export type PageRow = {
 	repo: string | null;
 	batch: string | null;
 	agent: string | null;
+	model: string | null;
+	owner: string | null;
+	/** Where it runs. */
+	host: string | null;
 	account: string | null;
 	/** The branch that it begins from or writes to, if any. */
 	branch: string | null;
@@ -65,6 +72,8 @@ export type PageRow = {
 	asks: "approval" | "answer" | "merge" | null;
 	/** Only its turn has not come yet. */
 	ready: boolean;
+	/** A person keeps it from starting. */
+	held: boolean;
 	createdAt: number;
 	readyAt: number | null;
 	startedAt: number | null;
@@ -146,12 +155,16 @@ export function awaitedWords(waits_for: readonly number[] | undefined): string |
 const ended = ({ exit_kind, exit_code }: RowFields): string | null =>
 	exit_kind === null ? null : exit_code !== null && exit_kind === "failed" ? `exit ${exit_code}` : exit_kind.replaceAll("_", " ");
 
-export function rowOf(job: RowFields, seq: number): PageRow {
+/** Characters of a prompt or command that a row keeps for searches; the daemon searches all of it. */
+const KEPT_TEXT = 500;
+
+/** `most`: of a job that the daemon found, all of its text counts. */
+export function rowOf(job: RowFields, seq: number, most = KEPT_TEXT): PageRow {
 	const asks = asksOf(job);
 	const label = labelOf(job);
 	const reason = reasonOf(job, asks);
 	const branch = job.worktree ?? job.base_branch ?? null;
-	const does = (job.prompt ?? (job.command ? commandLine(job.command) : "")).slice(0, 500);
+	const does = (job.prompt ?? (job.command ? commandLine(job.command) : "")).slice(0, most);
 	const words = [job.id, label, does, job.lane, job.repo, job.batch, job.agent, branch, job.item, job.owner, reason];
 	return {
 		id: job.id,
@@ -162,11 +175,15 @@ export function rowOf(job: RowFields, seq: number): PageRow {
 		repo: job.repo,
 		batch: job.batch,
 		agent: job.agent,
+		model: job.model ?? null,
+		owner: job.owner,
+		host: job.run?.host ?? null,
 		account: job.account,
 		branch,
 		reason: reason === null ? null : firstLine(reason).slice(0, 300),
 		asks,
 		ready: job.status === "queued" && !job.blocked,
+		held: job.wait_reason?.kind === "held",
 		createdAt: time(job.created_at) ?? 0,
 		readyAt: time(job.ready_at),
 		// A job that waits again still has the start time of its last run, which is over.

@@ -1,13 +1,17 @@
 // The board: jobs by status, each with why it waits, its lane, its cost and its duration. Order, reasons and counts are the daemon's.
 
 import { Component } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { app } from "../app.ts";
+import { SelectBar } from "../finding/select-bar.tsx";
+import { selection } from "../finding/selection.ts";
 import { after } from "../outside.ts";
 import { JobLink, Loading, Problem, Running, Span, StatusDot } from "../parts/bits.tsx";
 import { useNews, useQuery } from "../parts/hooks.ts";
 import { Virtual } from "../parts/virtual.tsx";
-import { ABOUT, type BoardColumn, type BoardRows, COLUMNS, columnOf, filtered, matcher, TITLES } from "../state/board.ts";
+import { ABOUT, type BoardRows, filtered, matcher, TITLES } from "../state/board.ts";
+import { type BoardColumn, COLUMNS, columnOf } from "../state/column.ts";
+import { parseQuery, searchesOf } from "../state/query.ts";
 import type { ToldQueue } from "../state/queue.ts";
 import { FIELDS, type PageRow, rowOf } from "../state/row.ts";
 import { count, dollars } from "../state/words.ts";
@@ -27,6 +31,8 @@ export function Board() {
 		known.queued = queue.inOrder(known.queued);
 		return withFound(known, far.rows.filter(matcher(filter)));
 	}, [version, queue, far.rows, q, lane, repo, batch, status]);
+	const shown = useRef(board);
+	shown.current = board;
 	const [chosen, choose] = useState<BoardColumn | null>(null);
 	if (app.link.phase === "loading" && app.jobs.rows.size === 0)
 		return app.link.problem === null ? <Loading what="jobs" /> : <Problem text={`${app.link.problem}. It is tried again by itself.`} />;
@@ -52,7 +58,8 @@ export function Board() {
 				))}
 			</div>
 			{total === 0 ? <Nothing isSearching={far.isSearching} /> : null}
-			<div class="board" data-columns={columns.length}>
+			<SelectBar board={board} found={far.rows} />
+			<div class={selection.size > 0 ? "board picking" : "board"} data-columns={columns.length}>
 				{columns.map((column) => (
 					<ColumnList
 						key={column}
@@ -61,6 +68,7 @@ export function Board() {
 						queue={queue}
 						open={column === open ? "open" : "shut"}
 						isFiltered={isFiltered}
+						lists={() => COLUMNS.map((one) => shown.current[one])}
 					/>
 				))}
 			</div>
@@ -70,27 +78,36 @@ export function Board() {
 
 const NONE: PageRow[] = [];
 
-/** Jobs that only the daemon has: those that ended long ago. Asked for a moment after the last letter. */
+/** Jobs that only the daemon has: those that ended long ago, and those with a word far behind in their prompt. Asked for a moment after the last letter. */
 function useFound(q: string): { rows: PageRow[]; isSearching: boolean } {
-	const words = q
-		.split(/\s+/)
-		.filter((word) => !/^(?:lane|repo|batch|is):/.test(word))
-		.join(" ")
-		.trim();
-	const [asked, ask] = useState("");
-	useEffect(() => after(words === "" ? 0 : 250, () => ask(words)), [words]);
+	const searches = JSON.stringify(searchesOf(parseQuery(q)));
+	const [asked, ask] = useState("[]");
+	useEffect(() => after(searches === "[]" ? 0 : 250, () => ask(searches)), [searches]);
 	const { value, problem } = useQuery(
 		`search ${asked}`,
-		async () => (asked === "" ? null : app.call("job.search", { text: asked, limit: 200, fields: [...FIELDS] })),
+		async () => {
+			const texts: string[] = JSON.parse(asked);
+			return Promise.all(texts.map((text) => app.call("job.search", { text, limit: 200, fields: [...FIELDS] })));
+		},
 		asked,
 	);
-	const rows = useMemo(() => (value === null ? NONE : value.jobs.map((job) => rowOf(job, value.seq))), [value]);
-	return { rows, isSearching: words !== "" && value === null && problem === null };
+	const rows = useMemo(
+		() => (value ?? []).flatMap(({ jobs, seq }) => jobs.map((job) => rowOf(job, seq, Number.POSITIVE_INFINITY))),
+		[value],
+	);
+	return {
+		rows: rows.length === 0 ? NONE : rows,
+		isSearching: searches !== "[]" && (asked !== searches || value === null) && problem === null,
+	};
 }
 
+/** A job that the page knows is shown as it stands now. */
 function withFound(board: BoardRows, found: readonly PageRow[]): BoardRows {
-	for (const row of found) {
-		if (app.jobs.rows.has(row.id)) continue;
+	const shown = new Set(COLUMNS.flatMap((column) => board[column].map(({ id }) => id)));
+	for (const far of found) {
+		if (shown.has(far.id)) continue;
+		shown.add(far.id);
+		const row = app.jobs.rows.get(far.id) ?? far;
 		const column = columnOf(row);
 		board[column] = [...board[column], row];
 	}
@@ -125,9 +142,16 @@ function Counted({ column, rows, isFiltered }: { column: BoardColumn; rows: read
 	);
 }
 
-type ColumnProps = { column: BoardColumn; rows: PageRow[]; queue: ToldQueue; open: "open" | "shut"; isFiltered: boolean };
+type ColumnProps = {
+	column: BoardColumn;
+	rows: PageRow[];
+	queue: ToldQueue;
+	open: "open" | "shut";
+	isFiltered: boolean;
+	lists: () => PageRow[][];
+};
 
-function ColumnList({ column, rows, queue, open, isFiltered }: ColumnProps) {
+function ColumnList({ column, rows, queue, open, isFiltered, lists }: ColumnProps) {
 	return (
 		<section class={`column ${column} ${open}`} aria-label={TITLES[column]}>
 			<h2 title={ABOUT[column]}>
@@ -142,25 +166,38 @@ function ColumnList({ column, rows, queue, open, isFiltered }: ColumnProps) {
 					label={TITLES[column]}
 					place={`board ${column}`}
 					keyOf={(row) => row.id}
-					draw={(row) => <Card row={row} word={queue.wordOf(row)} />}
+					draw={(row) => <Card row={row} word={queue.wordOf(row)} picked={selection.has(row.id)} lists={lists} />}
 				/>
 			)}
 		</section>
 	);
 }
 
+type CardProps = { row: PageRow; word: string | null; picked: boolean; lists: () => PageRow[][] };
+
 /** Redrawn only when its own job has changed: thousands of other jobs change meanwhile. */
-class Card extends Component<{ row: PageRow; word: string | null }> {
-	override shouldComponentUpdate(next: { row: PageRow; word: string | null }): boolean {
-		return next.row !== this.props.row || next.word !== this.props.word;
+class Card extends Component<CardProps> {
+	override shouldComponentUpdate({ row, word, picked }: CardProps): boolean {
+		return row !== this.props.row || word !== this.props.word || picked !== this.props.picked;
 	}
 
 	override render() {
-		const { row, word } = this.props;
+		const { row, word, picked, lists } = this.props;
 		const reason = word ?? row.reason;
 		const where = [row.repo, row.batch, row.agent].filter(Boolean).join(" · ");
 		return (
-			<article class={`card ${row.status}`}>
+			<article class={`card ${row.status}${picked ? " picked" : ""}`}>
+				{app.mayAct ? (
+					<input
+						type="checkbox"
+						class="tick"
+						checked={picked}
+						tabIndex={-1}
+						aria-label={`Select job ${row.id}`}
+						title="Select (v); with Shift up to here"
+						onClick={(event) => (event.shiftKey ? selection.extend(row.id, lists()) : selection.toggle(row.id))}
+					/>
+				) : null}
 				<JobLinkCard row={row} />
 				<p class="why" title={reason ?? ""}>
 					{reason ?? (row.ready ? "in the queue" : "")}

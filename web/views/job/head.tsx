@@ -8,6 +8,7 @@ import { app } from "../../app.ts";
 import { cancel, demote, dropMerge, holdJob, merge, priority, promote, release, rerun, retry, runNow } from "../../parts/actions.ts";
 import { Moment, Running, Span, StatusChip } from "../../parts/bits.tsx";
 import { useNews } from "../../parts/hooks.ts";
+import { openForm } from "../../parts/overlay.ts";
 import { lateness } from "../../state/now.ts";
 import { awaitedWords, commandLine, labelOf, mergeTrouble } from "../../state/row.ts";
 import { count, dollars, elapsed, inWords, localTimes, moment } from "../../state/words.ts";
@@ -116,7 +117,7 @@ function Acts({ job }: { job: JobDocument }) {
 	const all: [words: string, act: () => void, is?: "main"][] = [];
 	if (waits) {
 		all.push(["Run next", () => runNow(job.id)], ["To the front", () => promote(job.id)], ["To the end", () => demote(job.id)]);
-		all.push(["Priority…", () => priority(job.id, job.priority)]);
+		all.push(["Priority…", () => priority(job.id, job.priority)], ["Edit…", () => openForm("edit", job.id)]);
 		all.push(job.hold ? ["Release", () => release([job.id])] : ["Hold…", () => holdJob(job.id)]);
 	}
 	if (mergeTrouble(job) !== null) {
@@ -124,6 +125,7 @@ function Acts({ job }: { job: JobDocument }) {
 	}
 	if (!ended) all.push(["Cancel…", () => cancel(row)]);
 	else if (job.kind !== "kernel") all.push(["Retry…", () => retry(row)], ["Run again alone…", () => rerun(job.id)]);
+	all.push(["Clone…", () => openForm("clone", job.id)]);
 	return (
 		<div class="acts">
 			{all.map(([words, act, is]) => (
