@@ -59,10 +59,10 @@ describe("what is shown", () => {
 		await site.client.call("job.cancel", { id: first });
 		for (const one of [page, tab]) await column(one, "Failed").getByText("fresh").waitFor();
 
-		await page.getByRole("searchbox").fill("fresh");
+		await page.locator("#search").fill("fresh");
 		await card(page, first).waitFor({ state: "detached" });
 		expect(new URL(page.url()).search).toBe("?view=board&q=fresh");
-		await page.getByRole("searchbox").fill("");
+		await page.locator("#search").fill("");
 		await card(page, first).waitFor();
 		await page.locator(".chip.lane", { hasText: "docs" }).first().click();
 		await card(page, first).waitFor({ state: "detached" });

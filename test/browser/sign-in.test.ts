@@ -97,14 +97,14 @@ test("a restart of the daemon signs the page out in plain words; what is in the 
 	const page = await browser.page();
 	await page.goto(await site.link());
 	await card(page, id).waitFor();
-	await page.getByRole("searchbox").fill("long");
+	await page.locator("#search").fill("long");
 	await site.must("down");
 	await page.getByRole("alert").getByText("cannot be reached").waitFor();
 	await site.up();
 	await page.getByRole("alert").getByText("The daemon was restarted, so this page is signed out").waitFor();
 	await page.getByText("sluice open").waitFor();
 	await card(page, id).waitFor();
-	expect(await page.getByRole("searchbox").inputValue()).toBe("long");
+	expect(await page.locator("#search").inputValue()).toBe("long");
 
 	const asked: string[] = [];
 	page.on("request", (request) => asked.push(request.url()));
@@ -121,7 +121,7 @@ test("a restart of the daemon signs the page out in plain words; what is in the 
 	await page.getByRole("button", { name: "Sign in" }).click();
 	await page.locator(".banner.out").waitFor({ state: "detached" });
 	await page.locator(".fresh.live").waitFor();
-	expect(await page.getByRole("searchbox").inputValue()).toBe("long");
+	expect(await page.locator("#search").inputValue()).toBe("long");
 	await site.must("cancel", String(id));
 	await column(page, "Done").getByText("long").waitFor();
 });

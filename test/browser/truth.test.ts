@@ -78,7 +78,7 @@ test("counts and failures survive thousands of later successes; a search reaches
 	await column(page, "Done").getByRole("heading").getByText("2,101").waitFor();
 	await column(page, "Failed").getByText("old-failure").waitFor();
 	expect(await card(page, old).count()).toBe(0);
-	await page.getByRole("searchbox").fill("ledger");
+	await page.locator("#search").fill("ledger");
 	await column(page, "Done").getByText("old-success").waitFor();
 });
 
