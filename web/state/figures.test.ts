@@ -7,7 +7,7 @@ import type { EventKind } from "../../src/core/event.ts";
 import { move, sight, wholeOf, zoom } from "../draw/camera.ts";
 import { columnsOf, layOut, longestChain } from "../draw/layout.ts";
 import { SseReader } from "../net/sse.ts";
-import { barsOf, ticks } from "./bars.ts";
+import { type BarsAsked, barsOf, retried, ticks } from "./bars.ts";
 import type { PageRow } from "./row.ts";
 import { runsOf } from "./runs.ts";
 import { middles, stacked } from "./trends.ts";
@@ -42,6 +42,8 @@ const row = (id: number, more: Partial<PageRow>): PageRow => ({
 	...more,
 });
 
+const ASKED: BarsAsked = { forecast: null, attempts: [], caps: {}, now: 3000, window: { from: 0, to: 10_000 } };
+
 test("spans, money, bytes", () => {
 	expect([0, 850, 12_345, 185_000, 7_800_000, 97 * 3_600_000].map(span)).toEqual([
 		"0 ms",
@@ -69,15 +71,45 @@ test("bars: packed without overlap, expected ones after now, waits cut", () => {
 			{ id: 4, name: null, status: "queued", lane: "code", start: { p50: at(4000), p90: at(5000) }, end: { p50: at(6000), p90: at(9000) } },
 		],
 	} as unknown as ForecastDocument;
-	const [lane] = barsOf(rows, forecast, 3000, { from: 0, to: 10_000 });
+	const [lane] = barsOf(rows, { ...ASKED, forecast });
 	expect(lane?.bars.map(({ id, line, waits, starts, ends, expected }) => [id, line, waits, starts, ends, expected?.late ?? null])).toEqual([
 		[1, 0, 900, 1000, 2000, null],
 		[2, 1, 1100, 1500, 2500, null],
 		[3, 0, 2600, 2700, 3000, null],
 		[4, 0, 4000, 4000, 6000, 9000],
 	]);
-	expect(barsOf(rows, null, 3000, { from: 20_000, to: 30_000 })).toEqual([]);
+	expect(barsOf(rows, { ...ASKED, window: { from: 20_000, to: 30_000 } })).toEqual([]);
 	expect(ticks(0, 60_000, 6)).toHaveLength(7);
+});
+
+test("the timeline's lines are slots: every attempt has its bar, and forecasts that overlap share the cap's lines", () => {
+	const rows = [row(1, { startedAt: 5000, endedAt: 6000, attempt: 3 }), row(2, { startedAt: null, status: "queued", attempt: 1 })];
+	const run = (job: number, attempt: number, from: number, to: number, end: string) => ({
+		...{ job, attempt, end },
+		started_at: new Date(from).toISOString(),
+		ended_at: new Date(to).toISOString(),
+	});
+	const attempts = [
+		run(1, 1, 1000, 2000, "failed"),
+		run(1, 2, 3000, 4000, "lost"),
+		run(1, 3, 5000, 6000, "completed"),
+		run(2, 1, 1500, 1800, "failed"),
+	];
+	const range = (at: number) => ({ p50: new Date(at).toISOString(), p90: new Date(at).toISOString() });
+	const jobs = [3, 4, 5].map((id) => ({ id, name: null, status: "queued", lane: "code", start: range(7000), end: range(9000) }));
+	const forecast = { jobs } as unknown as ForecastDocument;
+	const [lane] = barsOf(rows, { ...ASKED, attempts, forecast, caps: { code: 2 } });
+	expect(lane?.bars.map(({ id, attempt, status, line }) => [id, attempt, status, line])).toEqual([
+		[1, 1, "failed", 0],
+		[2, 1, "failed", 1],
+		[1, 2, "failed", 0],
+		[1, null, "succeeded", 0],
+		[3, null, "queued", 0],
+		[4, null, "queued", 1],
+		[5, null, "queued", 0],
+	]);
+	expect(lane).toMatchObject({ lines: 2, max: 2 });
+	expect(retried(rows).map(({ id }) => id)).toEqual([1, 2]);
 });
 
 test("trends: layers stand on each other, the highest edge is painted first, and what is zero is not drawn", () => {

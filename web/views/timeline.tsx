@@ -1,13 +1,15 @@
 // The timeline: each job's wait and run as bars, lanes as rows, now as a vertical line, forecasts in outline.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Result } from "../../src/api/protocol.ts";
 import { app } from "../app.ts";
 import { COLOUR } from "../draw/paint-graph.ts";
 import { after } from "../outside.ts";
 import { Empty, Loading } from "../parts/bits.tsx";
 import { colours, useNews, useQuery, useSize } from "../parts/hooks.ts";
-import { type Bar, barsOf, type LaneBars, ticks } from "../state/bars.ts";
+import { type Bar, barsOf, type LaneBars, retried, ticks } from "../state/bars.ts";
 import { matcher } from "../state/board.ts";
+import type { PageRow } from "../state/row.ts";
 import { moment, span } from "../state/words.ts";
 
 const SPANS = [
@@ -43,6 +45,25 @@ function useSlowJobs(ms: number): number {
 	return turn;
 }
 
+type Attempts = Result<"job.attempts">["attempts"];
+const NO_ATTEMPTS: Attempts = [];
+/** Jobs whose runs are asked for at once. */
+const ASKED = 300;
+
+/** All runs of jobs that were tried more than once and were active within the window; asked again when one of them is tried again. */
+function useAttempts(rows: readonly PageRow[], from: number): Attempts {
+	const some = retried(rows)
+		.filter(({ endedAt }) => endedAt === null || endedAt >= from)
+		.slice(-ASKED);
+	const ids = some.map(({ id }) => id);
+	const { value } = useQuery(
+		"attempts",
+		async () => (ids.length === 0 ? { attempts: NO_ATTEMPTS } : app.call("job.attempts", { ids })),
+		some.map(({ id, attempt, status }) => `${id}.${attempt}${status}`).join(),
+	);
+	return value?.attempts ?? NO_ATTEMPTS;
+}
+
 /** The shortest span with room for what has run, up to two hours. */
 function firstSpan(): number {
 	const first = [...app.jobs.rows.values()].reduce((least, { startedAt }) => Math.min(least, startedAt ?? least), app.now());
@@ -58,10 +79,12 @@ export function Timeline() {
 	const from = now - view.spanMs * 0.6 + view.offsetMs;
 	const window = { from, to: from + view.spanMs };
 	const { filter } = app.place;
+	const rows = useMemo(() => [...app.jobs.rows.values()].filter(matcher(filter)), [turn, app.jobs.rows.size === 0, filter]);
+	const attempts = useAttempts(rows, window.from);
 	const lanes = useMemo(() => {
-		const fits = matcher(filter);
-		return barsOf([...app.jobs.rows.values()].filter(fits), forecast.value, now, window);
-	}, [turn, app.jobs.rows.size === 0, Math.floor(now / 1000), view, filter, forecast.value]);
+		const caps = Object.fromEntries(Object.entries(app.status?.lanes ?? {}).map(([name, { max }]) => [name, max ?? null]));
+		return barsOf(rows, { forecast: forecast.value, attempts, caps, now, window });
+	}, [rows, attempts, Math.floor(now / 1000), view, forecast.value]);
 	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="the timeline" />;
 	const zoom = (factor: number) => setView({ ...view, spanMs: Math.min(7 * 86_400_000, Math.max(10_000, view.spanMs * factor)) });
 	const shift = (share: number) => setView({ ...view, offsetMs: view.offsetMs + share * view.spanMs });
@@ -96,7 +119,7 @@ export function Timeline() {
 				</span>
 				<span class="dim notes">
 					{forecast.value?.end
-						? `all done by ${moment(Date.parse(forecast.value.end.p50), now)} (half of the plays), ${moment(Date.parse(forecast.value.end.p90), now)} (nine of ten)`
+						? `all done by ${moment(Date.parse(forecast.value.end.p50), now)} (p50), ${moment(Date.parse(forecast.value.end.p90), now)} (p90)`
 						: (forecast.value?.notes[0] ?? "")}
 				</span>
 			</div>
@@ -118,6 +141,15 @@ type ChartProps = {
 	zoom: (factor: number) => void;
 	shift: (share: number) => void;
 };
+
+/** What the canvas shows, in words: its bars (with attempts; forecasts with a question mark) and the lines of each lane. */
+const described = (lanes: readonly LaneBars[]) => ({
+	"data-bars": lanes
+		.flatMap(({ bars }) => bars.map(({ id, attempt, expected }) => `${id}${attempt === null ? "" : `.${attempt}`}${expected ? "?" : ""}`))
+		.slice(0, 50)
+		.join(" "),
+	"data-lines": lanes.map(({ lane, lines }) => `${lane} ${lines}`).join(),
+});
 
 function Chart({ lanes, window, now, zoom, shift }: ChartProps) {
 	const { ref, width, height } = useSize<HTMLDivElement>();
@@ -166,6 +198,7 @@ function Chart({ lanes, window, now, zoom, shift }: ChartProps) {
 			// biome-ignore lint/a11y/noNoninteractiveTabindex: keys move it
 			tabIndex={0}
 			role="application"
+			{...described(lanes)}
 			aria-label={`Timeline of ${lanes.length} lanes. Left and right move in time, plus and minus zoom.`}
 			onKeyDown={(event) => {
 				const does: Record<string, () => void> = {
@@ -215,6 +248,7 @@ function Chart({ lanes, window, now, zoom, shift }: ChartProps) {
 				<div class="tip" style={{ left: `${Math.min(tip.x + 12, width - 240)}px`, top: `${top + tip.y + 14}px` }}>
 					<b>
 						{tip.bar.id} {tip.bar.label}
+						{tip.bar.attempt === null ? "" : ` · attempt ${tip.bar.attempt}`}
 					</b>
 					<br />
 					{tip.lane} · {tip.bar.expected ? "expected" : `waited ${span(tip.bar.starts - tip.bar.waits)}`} ·{" "}
@@ -248,13 +282,17 @@ function paint(context: CanvasRenderingContext2D, { lanes, window, now, width, h
 	context.beginPath();
 	context.rect(0, AXIS, width, height);
 	context.clip();
-	for (const { lane, bars, lines } of lanes) {
+	for (const { lane, bars, lines, max } of lanes) {
 		const first = y + HEAD;
 		if (first + lines * LINE > AXIS && y < height) {
 			context.fillStyle = colour.line;
 			context.fillRect(0, y, width, 1);
 			context.fillStyle = colour.ink;
-			context.fillText(lane.length > 14 ? `${lane.slice(0, 13)}…` : lane, 12, y + HEAD + LINE / 2 + 1);
+			const most = max === null ? "" : `≤ ${max}`;
+			const name = lane.length > 10 && most !== "" ? `${lane.slice(0, 9)}…` : lane.length > 14 ? `${lane.slice(0, 13)}…` : lane;
+			context.fillText(name, 12, y + HEAD + LINE / 2 + 1);
+			context.fillStyle = colour.dim;
+			context.fillText(most, GUTTER - 8 - context.measureText(most).width, y + HEAD + LINE / 2 + 1);
 			context.save();
 			context.beginPath();
 			context.rect(GUTTER, Math.max(AXIS, y), width, HEAD + lines * LINE);
@@ -304,6 +342,7 @@ function paintBar(
 		context.setLineDash([]);
 		context.fillStyle = colour.dim;
 		context.fillRect(ends, y + LINE / 2, Math.max(0, late - ends), 1);
+		label(context, bar, { starts, ends, y }, colour.dim);
 		return;
 	}
 	context.fillStyle = colour.wait;
@@ -312,14 +351,27 @@ function paintBar(
 	context.globalAlpha = 1;
 	context.fillStyle = colour[COLOUR[bar.status]];
 	context.fillRect(starts, y + 2, ends - starts, LINE - 4);
-	const room = ends - starts - 8;
-	if (room > 34) {
-		context.save();
-		context.beginPath();
-		context.rect(starts, y, ends - starts - 3, LINE);
-		context.clip();
+	if (bar.attempt !== null) {
+		// An earlier attempt: striped, so that it is not taken for the end of the job.
 		context.fillStyle = colour.panel;
-		context.fillText(`${bar.id} ${bar.label}`, starts + 5, y + LINE / 2 + 0.5);
-		context.restore();
+		for (let at = starts + 4; at < ends - 1; at += 8) context.fillRect(at, y + 2, 2, LINE - 4);
 	}
+	label(context, bar, { starts, ends, y }, colour.panel);
+}
+
+/** The job's number and name, where there is room. */
+function label(
+	context: CanvasRenderingContext2D,
+	bar: Bar,
+	{ starts, ends, y }: { starts: number; ends: number; y: number },
+	colour: string,
+): void {
+	if (ends - starts <= 42) return;
+	context.save();
+	context.beginPath();
+	context.rect(starts, y, ends - starts - 3, LINE);
+	context.clip();
+	context.fillStyle = colour;
+	context.fillText(`${bar.id} ${bar.label}`, starts + 5, y + LINE / 2 + 0.5);
+	context.restore();
 }

@@ -57,6 +57,7 @@ export type PreviewDocument = Doc<{
 	/** What such jobs cost on average in the last 30 days, by their model, else their agent, else their lane. */
 	cost: { micro: number; jobs: number; of: string } | null;
 }>;
+export type AttemptDocument = { job: number; attempt: number; started_at: Timestamp; ended_at: Timestamp | null; end: string | null };
 export type OneJob = Doc<{ job: JobDocument }>;
 export type ClaimedDocument = { job: JobDocument; spec: Record<string, unknown>; run: RunDocument & { token: number } };
 export type WaitedJob = Pick<JobDocument, "id" | "name" | "status" | "exit_code" | "exit_kind" | "end_reason" | "last_failure">;
@@ -201,6 +202,11 @@ export const JOB_METHODS = {
 		about: "What has happened to a job: who, when, from, to, why.",
 		params: { id: id() },
 		result: "{events}",
+	}),
+	"job.attempts": viewerMethod<Doc<{ attempts: AttemptDocument[] }>>()({
+		about: "When each run of these jobs began and ended, the oldest first; of a job that is gone nothing.",
+		params: { ids: ids("the jobs, 500 at most") },
+		result: "{attempts: [{job, attempt, started_at, ended_at, end}]}; `end` is the exit kind, null while it runs",
 	}),
 	"job.graph": viewerMethod<Doc<GraphDocument | { format: Exclude<GraphFormat, "json">; text: string }>>()({
 		about: "What waits for what: active and blocked jobs, all of them, or one with what it waits for and what waits for it.",

@@ -15,6 +15,7 @@ import { mustBeKnownScope } from "../../known.ts";
 import type { WaitedJob } from "../../protocol/job.ts";
 import { LIMITS, type Params } from "../../protocol.ts";
 import { lendSlot } from "../../run-waits.ts";
+import { attempts } from "./attempts.ts";
 import { search } from "./search.ts";
 
 /** How often a followed log is checked: a file gives no notification when it grows. */
@@ -30,6 +31,7 @@ type Looks =
 	| "job.search"
 	| "job.why"
 	| "job.history"
+	| "job.attempts"
 	| "job.graph"
 	| "job.logs"
 	| "job.outcome"
@@ -72,6 +74,8 @@ export const jobReads: Pick<Handlers<"job">, Looks> = {
 
 	"job.history": async ({ id }, { context }) =>
 		doc({ events: (await context.scheduler.history(await resolve(context, id))).map(eventDocument) }),
+
+	"job.attempts": (params, at) => attempts(params, at),
 
 	"job.graph": async ({ job, all, batch, format = "json", max_depth = 3 }, { context }) => {
 		const graph = await context.scheduler.graph({
