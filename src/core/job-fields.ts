@@ -21,7 +21,7 @@ const STATE_FIELDS = [
 	],
 	...["end_reason", "merge_status", "merge_target", "merge_commit", "merge_report", "attempt", "failures", "dispatch_failures"],
 	...["last_failure", "created_at", "enqueued_at", "ready_at", "backoff_until", "started_at", "ended_at", "run", "last_run", "depth"],
-	...["rank", "forced", "approval", "session", "question", "answer", "asked", "verdict", "result", "granted", "denied"],
+	...["rank", "forced", "approval", "session", "told", "question", "answer", "asked", "verdict", "result", "granted", "denied"],
 	...["closing_question", "usage", "broken", "version"],
 ];
 const BECAME: readonly string[] = keysMarked("became");

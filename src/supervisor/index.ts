@@ -45,17 +45,22 @@ export type Supervisor = ReturnType<typeof createSupervisor>;
 const RETENTION_MS = 6 * 3_600_000;
 const DRAIN_ASK_MS = 1_000;
 
-export function createSupervisor(parts: SupervisorDeps) {
-	const { scheduler, processes, host, log } = parts;
-	/** Logs a bug in the supervisor and goes on: runs continue behind their shims, and the next scan may recover. */
-	const fault = (error: unknown) => log.error("the supervisor failed", { error: messageOf(error), stack: (error as Error)?.stack });
-	const guarded = (act: () => void) => {
+/** Calls, and reports what is thrown. */
+const guardedBy =
+	(fault: (error: unknown) => void) =>
+	(act: () => void): void => {
 		try {
 			act();
 		} catch (error) {
 			fault(error);
 		}
 	};
+
+export function createSupervisor(parts: SupervisorDeps) {
+	const { scheduler, processes, host, log } = parts;
+	/** Logs a bug in the supervisor and goes on: runs continue behind their shims, and the next scan may recover. */
+	const fault = (error: unknown) => log.error("the supervisor failed", { error: messageOf(error), stack: (error as Error)?.stack });
+	const guarded = guardedBy(fault);
 	const waiters = createWaiters(host);
 	const claiming = createClaiming({ ...parts, begin, onOver: waiters.wake, fault });
 	const context = contextOf(parts, { ring: () => rounds.beat(), claimSoon: claiming.request, onEmpty: waiters.wake });
