@@ -18,6 +18,7 @@ export {
 	object,
 	orNull,
 	type Ref,
+	shape,
 	text,
 	time,
 	whole,

@@ -121,6 +121,7 @@ const ASKED: Partial<Record<MethodName, readonly object[] | null>> = {
 	"job.list": [{ all: true }],
 	"job.search": [{ text: "one" }],
 	"job.attempts": [{ ids: ["works", "fails"] }],
+	"job.select": [{ filter: { all: true } }],
 	"job.graph": [{ job: "works" }, { all: true, format: "mermaid" }],
 	"job.wait": [{ ids: ["works", "told"] }],
 	"scheduler.run": [{ dry_run: true }],

@@ -1,7 +1,7 @@
 // Methods of jobs: adding, acting, and claims of outside workers. Reading is in job/read.ts, worktrees and merges in job/worktree.ts.
 
 import type { OfItems } from "../../contracts/adding.ts";
-import type { Claimed, Manifest, RewindReport, RunEnd } from "../../contracts/scheduler.ts";
+import type { Claimed, HoldReport, Manifest, RewindReport, RunEnd } from "../../contracts/scheduler.ts";
 import { type Granted, grantProblem, widest } from "../../core/agents/permissions/allowing.ts";
 import { callsOf } from "../../core/agents/permissions/denied.ts";
 import { SluiceError } from "../../core/errors.ts";
@@ -19,6 +19,7 @@ import { editMethods } from "./job/edit.ts";
 import { frozenMethods } from "./job/freeze.ts";
 import { preview } from "./job/preview.ts";
 import { jobReads } from "./job/read.ts";
+import { selectMethods } from "./job/select.ts";
 import { tellMethods } from "./job/tell.ts";
 import { worktreeMethods } from "./job/worktree.ts";
 
@@ -28,6 +29,39 @@ const acted = async (ref: Ref, { context }: At, act: (id: number) => Promise<unk
 	await act(id);
 	return doc({ job: shown(context, await context.scheduler.show(id)) });
 };
+
+type Several = { id?: Ref | undefined; ids?: readonly Ref[] | undefined };
+
+/** The jobs that a call names, as one or as several. */
+async function severalOf({ id, ids = [] }: Several, at: Pick<At, "context">): Promise<number[]> {
+	const refs = [...(id === undefined ? [] : [id]), ...ids];
+	if (refs.length === 0) throw new SluiceError("invalid", "id: is missing", { field: "id", hint: "name the job, or several as ids" });
+	return resolveAll(refs, at);
+}
+
+/** Acts on each of several jobs, and returns the first. For a single job a refusal is the caller's error; for one of several it is part of the answer. */
+async function actedEach(
+	params: Several,
+	at: At,
+	order: "in order" | "last first",
+	act: (id: number) => Promise<unknown>,
+): Promise<OneJob & HoldReport> {
+	const { context } = at;
+	const jobs = await severalOf(params, at);
+	const refused: HoldReport["refused"] = [];
+	for (const job of order === "in order" ? jobs : [...jobs].reverse()) {
+		try {
+			await act(job);
+		} catch (error) {
+			if (!(error instanceof SluiceError) || jobs.length === 1) throw error;
+			refused.push({ job, code: error.code, message: error.message });
+		}
+	}
+	const done = jobs.filter((id) => !refused.some(({ job }) => job === id));
+	const first = done[0] ?? jobs[0];
+	if (first === undefined) throw new SluiceError("invalid", "ids: is empty", { field: "ids" });
+	return doc({ job: shown(context, await context.scheduler.show(first)), done, refused });
+}
 
 async function captured({ cwd, input_patch }: JobInput, bounds: RunBounds | undefined, at: At): Promise<string> {
 	const refuse = (why: string) => new SluiceError("invalid", `capture_diff: ${why}`, { field: "capture_diff" });
@@ -53,6 +87,7 @@ export const jobMethods: Handlers<"job"> = {
 	...jobReads,
 	...editMethods,
 	...frozenMethods,
+	...selectMethods,
 	...worktreeMethods,
 	"job.preview": ({ by: _by, ...input }, at) => preview(input, at, (jobs) => checkToAdd(jobs, at)),
 	...tellMethods,
@@ -109,16 +144,21 @@ export const jobMethods: Handlers<"job"> = {
 	},
 
 	"job.cancel": async ({ id, ids, subtree, reason }, { context, by }) => {
-		const refs = [...(id === undefined ? [] : [id]), ...(ids ?? [])];
-		if (refs.length === 0) throw new SluiceError("invalid", "id: is missing", { field: "id", hint: "name the job, or several as ids" });
-		const jobs = await resolveAll(refs, { context });
+		const jobs = await severalOf({ id, ids }, { context });
 		// For a single job a refusal is the caller's error; for one of several it is part of the answer.
 		return doc(await context.scheduler.cancelAll(jobs, { by, subtree: subtree === true, ...given({ reason }) }));
 	},
-	"job.retry": (params, at) => rewound("retry", params, at),
+	"job.retry": async (params, at) => {
+		const jobs = await severalOf(params, at);
+		const [first] = jobs;
+		if (jobs.length === 1 && first !== undefined) return rewound("retry", { id: first }, at);
+		await at.context.work.lookForBusy();
+		return doc({ last_successful: [], left_blocked: [], ...(await at.context.scheduler.retryAll(jobs, { by: at.by })) });
+	},
 	"job.rerun": (params, at) => rewound("rerun", params, at),
-	"job.promote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.promote(job, { by: at.by })),
-	"job.demote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.demote(job, { by: at.by })),
+	// The last one that is promoted stands first.
+	"job.promote": (params, at) => actedEach(params, at, "last first", (job) => at.context.scheduler.promote(job, { by: at.by })),
+	"job.demote": (params, at) => actedEach(params, at, "in order", (job) => at.context.scheduler.demote(job, { by: at.by })),
 	"job.priority": ({ id, priority }, at) => acted(id, at, (job) => at.context.scheduler.priority(job, priority, { by: at.by })),
 	"job.run_now": async ({ id, force }, at) => {
 		const { job, schema_version } = await acted(id, at, (one) => at.context.scheduler.runNow(one, { by: at.by, force: force === true }));
@@ -128,7 +168,7 @@ export const jobMethods: Handlers<"job"> = {
 	"job.hold": async ({ ids, reason }, at) =>
 		doc(await at.context.scheduler.hold(await resolveAll(ids, at), { by: at.by, ...given({ reason }) })),
 	"job.release": async ({ ids }, at) => doc(await at.context.scheduler.release(await resolveAll(ids, at), { by: at.by })),
-	"job.approve": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.approve(job, { by: at.by })),
+	"job.approve": (params, at) => actedEach(params, at, "in order", (job) => at.context.scheduler.approve(job, { by: at.by })),
 	"job.reject": ({ id, reason }, at) =>
 		acted(id, at, (job) => at.context.scheduler.reject(job, { by: at.by, ...(reason === undefined ? {} : { reason }) })),
 	"job.answer": ({ id, text, permission }, at) =>

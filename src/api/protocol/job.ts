@@ -1,7 +1,16 @@
 // The methods that act on jobs.
 
 import type { Slung } from "../../contracts/intake.ts";
-import type { ApplyResult, CancelReport, HoldReport, Manifest, RewindReport, RunEnd, Why } from "../../contracts/scheduler.ts";
+import type {
+	ApplyResult,
+	CancelReport,
+	HoldReport,
+	Manifest,
+	RewindAllReport,
+	RewindReport,
+	RunEnd,
+	Why,
+} from "../../contracts/scheduler.ts";
 import type { Basis } from "../../core/forecast/durations.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
@@ -29,9 +38,12 @@ import {
 	operatorMethod,
 	type Ref,
 	runMethod,
+	shape,
 	text,
+	time,
 	viewerMethod,
 	whole,
+	word,
 	words,
 } from "../fields.ts";
 
@@ -65,6 +77,14 @@ export type WaitedJob = Pick<JobDocument, "id" | "name" | "status" | "exit_code"
 const { force } = SLING;
 const reason = maybe(text("why, for the record", 10_000));
 const act = <R = OneJob>(about: string, result = "{job}") => operatorMethod<R>()({ about, params: { id: id() }, result });
+
+const several = { id: maybe(id()), ids: maybe(ids("several at once")) };
+const actEach = (about: string) =>
+	operatorMethod<OneJob & HoldReport>()({
+		about: `${about} Of several, each is tried; the only one that is refused is an error.`,
+		params: several,
+		result: "{job, done, refused: [{job, code, message}]}; `job` is the first of them",
+	});
 
 export type OpenDocument = Doc<{
 	job: number;
@@ -178,6 +198,29 @@ export const JOB_METHODS = {
 		},
 		result: "{jobs, seq, looked, complete}; `complete`: false if there may be more below the lowest number that was looked at, `looked`",
 	}),
+	"job.select": viewerMethod<Doc<{ ids: number[]; total: number }>>()({
+		about:
+			"The numbers of all jobs that match a filter, to act on all of them. Without `status`, `since` and `all`: those that have not ended.",
+		params: {
+			filter: shape("what the jobs must be; each that is given must match", {
+				status: maybe(choices("one of these; ended ones too", STATUSES)),
+				lane: maybe(label("of this lane")),
+				repo: maybe(label("of this repo")),
+				batch: maybe(label("of this batch")),
+				owner: maybe(word("of this owner")),
+				agent: maybe(label("of this agent")),
+				model: maybe(word("whose run uses this model, or that ask for it")),
+				host: maybe(label("that run on this host, or ended there")),
+				since: maybe(time("that ended at or after this time")),
+				text: maybe(text("in which every one of these words occurs, as in `job.search`", 1000)),
+				held: maybe(flag("that a person holds")),
+				asks: maybe(flag("that wait for approval")),
+				all: maybe(flag("ended ones too")),
+			}),
+			limit: maybe(whole("at most so many numbers (10,000)", 1, 10_000)),
+		},
+		result: "{ids, total}; `total` counts also those beyond `limit`",
+	}),
 	"job.why": viewerMethod<
 		Doc<{
 			job: JobDocument;
@@ -257,13 +300,14 @@ export const JOB_METHODS = {
 	"job.cancel": operatorMethod<Doc<CancelReport>>()({
 		about:
 			"Ends waiting jobs; running ones are asked to stop. Of several, each is tried: `refused` are those that had ended before, `ended` those that ended with others of them. The only one that is refused is an error.",
-		params: { id: maybe(id()), ids: maybe(ids("several at once")), subtree: maybe(flag("and everything that comes after them")), reason },
+		params: { ...several, subtree: maybe(flag("and everything that comes after them")), reason },
 		result: "{cancelled, requested, ended, refused: [{job, code, message}]}",
 	}),
-	"job.retry": act<Doc<RewindReport>>(
-		"Rewinds a job and everything downstream of it.",
-		"{reset, restarted, last_successful, left_blocked}",
-	),
+	"job.retry": operatorMethod<Doc<RewindReport & Partial<Pick<RewindAllReport, "skipped">>>>()({
+		about: "Rewinds jobs and everything downstream of them. Of several, those that cannot be rewound are skipped.",
+		params: several,
+		result: "{reset, restarted, last_successful, left_blocked, skipped?: [{job, reason}]}",
+	}),
 	"job.rerun": act<Doc<RewindReport>>(
 		"Runs an ended job again, without its dependents; its children that it had blocked come back with it.",
 		"{reset, restarted, last_successful, left_blocked}",
@@ -274,8 +318,8 @@ export const JOB_METHODS = {
 		params: { id: id(), drop: maybe(flag("give it up: the branch stays, nothing is merged")), reason },
 		result: "{job}",
 	}),
-	"job.promote": act("Moves a waiting job to the front of its lane."),
-	"job.demote": act("Moves a waiting job to the end of its lane."),
+	"job.promote": actEach("Moves waiting jobs to the front of their lanes, in the given order."),
+	"job.demote": actEach("Moves waiting jobs to the end of their lanes, in the given order."),
 	"job.priority": operatorMethod<OneJob>()({
 		about: "Sets a job's own term of the priority sum.",
 		params: { id: id(), priority: whole("higher goes sooner", -1_000_000, 1_000_000) },
@@ -325,7 +369,7 @@ export const JOB_METHODS = {
 		params: { id: id(), signal: field<RunSignal>("word", `${SIGNALS.join(", ")}; with or without SIG`, readSignal, { type: "string" }) },
 		result: "{job, run, host, signal, frozen}",
 	}),
-	"job.approve": act("Agrees to a job that asks for approval."),
+	"job.approve": actEach("Agrees to jobs that ask for approval."),
 	"job.reject": operatorMethod<OneJob>()({
 		about: "Refuses a job that asks for approval: it ends as cancelled.",
 		params: { id: id(), reason },

@@ -33,7 +33,8 @@ export async function search({ text, limit = 100, before, fields }: Params<"job.
 	}
 }
 
-function matches(job: JobView, words: readonly string[]): boolean {
+/** Whether each word occurs in what a person knows of the job. */
+export function matches(job: JobView, words: readonly string[]): boolean {
 	const { id, name, lane, repo, batch, agent, owner, item, spec } = job;
 	const parts = [`#${id}`, name, spec.title, spec.prompt, spec.command?.join(" "), lane, repo, batch, agent, owner, item, spec.worktree];
 	const text = parts

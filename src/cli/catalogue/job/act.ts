@@ -2,22 +2,36 @@
 
 import { SIGNALS } from "../../../core/runs/signals.ts";
 import { commandsOf, flag, text } from "../../command.ts";
-import { ID, IDS, REASON } from "../../command-line/shared-options.ts";
+import { FILTER, ID, IDS, REASON, SOME_IDS } from "../../command-line/shared-options.ts";
+
+const BY_FILTER =
+	"With a filter instead of jobs: all that match. If it finds several, you are asked first; --yes skips that, and is needed without a terminal.";
 
 export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 	cancel: {
 		help: "End jobs: waiting ones at once, running ones after a stop.",
 		more: [
 			"Each is tried; exit code 4 if one of them had ended already. A number or name that does not exist: nothing is done, exit code 3.",
+			BY_FILTER,
 		],
-		args: [IDS],
-		options: [flag("subtree", "And everything that comes after them, and their children; else those go on."), REASON],
+		args: [SOME_IDS],
+		options: [flag("subtree", "And everything that comes after them, and their children; else those go on."), REASON, ...FILTER],
 		examples: [
 			["sluice cancel 7", "one"],
+			["sluice cancel --lane slow --status queued", "all of a lane that have not started"],
 			["sluice cancel 7 --subtree --reason 'wrong branch'", "and what comes after it"],
 		],
 	},
-	retry: { help: "Run a job again, and everything that comes after it.", args: [ID], examples: [["sluice retry 7", "rewind to job 7"]] },
+	retry: {
+		help: "Run jobs again, and everything that comes after them.",
+		more: [BY_FILTER, "A filter without --status means jobs that failed, expired or were blocked."],
+		args: [SOME_IDS],
+		options: [flag("failed", "All that failed."), text("since", "DURATION", "Only what ended within this time: 12h, 1d."), ...FILTER],
+		examples: [
+			["sluice retry 7", "rewind to job 7"],
+			["sluice retry --failed --since 1d --yes", "all that failed since yesterday"],
+		],
+	},
 	rerun: {
 		help: "Run this one job again, counters cleared, without the jobs that come after it.",
 		more: [
@@ -39,7 +53,16 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 			["sluice merge 7 --drop --reason 'done otherwise'", "it is not wanted any more"],
 		],
 	},
-	promote: { help: "First in its lane.", args: [ID], examples: [["sluice promote 7", "next in its lane"]] },
+	promote: {
+		help: "First in its lane.",
+		more: [BY_FILTER],
+		args: [SOME_IDS],
+		options: FILTER,
+		examples: [
+			["sluice promote 7", "next in its lane"],
+			["sluice promote 9 7", "job 9 first, then job 7"],
+		],
+	},
 	demote: { help: "Last in its lane.", args: [ID], examples: [["sluice demote 7", "after all others of its lane"]] },
 	priority: {
 		help: "Set a job's own priority.",
@@ -57,9 +80,9 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 	},
 	hold: {
 		help: "Keep waiting jobs from starting until they are released.",
-		more: ["run-now does not start a held job. A running job cannot be held: freeze stops it for a while, cancel ends it."],
-		args: [IDS],
-		options: [REASON],
+		more: ["run-now does not start a held job. A running job cannot be held: freeze stops it for a while, cancel ends it.", BY_FILTER],
+		args: [SOME_IDS],
+		options: [REASON, ...FILTER],
 		examples: [
 			["sluice hold 7", "it waits, whatever else is free"],
 			["sluice hold 7 8 --reason 'after the demo'", "why, list and status show the reason"],
@@ -67,8 +90,13 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 	},
 	release: {
 		help: "End the hold of jobs.",
-		args: [IDS],
-		examples: [["sluice release 7", "it starts when its turn comes"]],
+		more: [BY_FILTER],
+		args: [SOME_IDS],
+		options: FILTER,
+		examples: [
+			["sluice release 7", "it starts when its turn comes"],
+			["sluice release --batch night --yes", "all of a batch that are held"],
+		],
 	},
 	freeze: {
 		help: "Stop the processes of running jobs for a while (SIGSTOP).",
@@ -106,7 +134,16 @@ export const ACT = commandsOf("", () => import("../../commands/job/act.ts"), {
 		options: [flag("done", "The job is done when you leave: its work is judged as it stands.")],
 		examples: [["sluice attach 7", "work in its session, then let it go on"]],
 	},
-	approve: { help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]] },
+	approve: {
+		help: "Agree to jobs that need it.",
+		more: [BY_FILTER],
+		args: [SOME_IDS],
+		options: FILTER,
+		examples: [
+			["sluice approve 7", "let it run"],
+			["sluice approve --batch night", "all of a batch that wait for approval"],
+		],
+	},
 	reject: {
 		help: "Refuse a job that needs approval; it ends cancelled.",
 		args: [ID],

@@ -67,6 +67,122 @@ describe("acting", () => {
 		expect(await line.run("hold")).toMatchObject({ code: 2 });
 	});
 
+	describe("several at once", () => {
+		const found = { ids: [3, 5], total: 2 };
+		const answers: Answers = {
+			"job.select": found,
+			"job.cancel": { cancelled: [3, 5], requested: [], ended: [], refused: [] },
+			"job.retry": { reset: [3, 5], restarted: [], last_successful: [], left_blocked: [], skipped: [{ job: 9, reason: "it runs" }] },
+			"job.hold": { done: [3, 5], refused: [] },
+			"job.release": { done: [3, 5], refused: [] },
+			"job.promote": { job: job(3), done: [3, 5], refused: [] },
+			"job.approve": { job: job(3), done: [3], refused: [{ job: 5, code: "illegal_transition", message: "job 5 is queued" }] },
+		};
+		const WAITS = ["queued", "waiting_on_deps", "waiting_on_locks"];
+		test.each([
+			["cancel --lane slow --yes", { lane: "slow" }, "job.cancel", { ids: [3, 5] }, "cancelled: 3, 5\n"],
+			[
+				"cancel --all --status queued --yes --reason x",
+				{ status: ["queued"] },
+				"job.cancel",
+				{ ids: [3, 5], reason: "x" },
+				"cancelled: 3, 5\n",
+			],
+			[
+				"hold --owner ann --agent claude --yes",
+				{ owner: "ann", agent: "claude", status: WAITS },
+				"job.hold",
+				{ ids: [3, 5] },
+				"jobs 3, 5 are held until: sluice release 3 5\n",
+			],
+			["release --batch b --yes", { batch: "b", held: true, status: WAITS }, "job.release", { ids: [3, 5] }, "jobs 3, 5 are released\n"],
+			["promote --repo r --yes", { repo: "r", status: WAITS }, "job.promote", { ids: [3, 5] }, "jobs 3, 5 are first in their lanes\n"],
+			[
+				"approve --all --yes",
+				{ asks: true, status: WAITS },
+				"job.approve",
+				{ ids: [3, 5] },
+				"job 3 is approved\nsluice: job 5 is queued\n",
+			],
+			[
+				"retry --failed --since 1d --yes",
+				{ status: ["failed"], since: "2030-01-30T12:00:00.000Z" },
+				"job.retry",
+				{ ids: [3, 5] },
+				"reset: 3, 5\nleft job 9: it runs\n",
+			],
+			[
+				"retry --lane slow --yes",
+				{ lane: "slow", status: ["failed", "expired", "blocked_by_dependency"] },
+				"job.retry",
+				{ ids: [3, 5] },
+				"reset: 3, 5\nleft job 9: it runs\n",
+			],
+		])("%s", async (text, filter, method, params, said) => {
+			const line = await openCommandLine(answers);
+			expect((await line.run(text)).err).toBe(said);
+			expect(line.asked).toEqual([
+				{ method: "job.select", params: { filter } },
+				{ method, params },
+			]);
+		});
+
+		test("named ones are not asked about", async () => {
+			const line = await openCommandLine(answers);
+			expect(await line.run("promote 3 five")).toMatchObject({ code: 0, err: "jobs 3, 5 are first in their lanes\n" });
+			expect(line.asked).toEqual([{ method: "job.promote", params: { ids: [3, "five"] } }]);
+		});
+
+		test("a filter that finds several is asked about; without a terminal it needs --yes", async () => {
+			const line = await openCommandLine(answers);
+			const typed = (text: string) => ({
+				stdin: Object.assign(
+					(async function* () {
+						yield text;
+					})(),
+					{ isTTY: true },
+				),
+			});
+			expect((await line.run("cancel --lane slow", typed("n\n"))).err).toBe("End 2 jobs (3, 5)? [y/N] nothing was done\n");
+			expect((await line.run("cancel --lane slow", typed("y\n"))).err).toBe("End 2 jobs (3, 5)? [y/N] cancelled: 3, 5\n");
+			expect(await line.run("cancel --lane slow")).toMatchObject({ code: 2, err: expect.stringContaining("add --yes") });
+			expect(line.asked.filter(({ method }) => method === "job.cancel")).toHaveLength(1);
+		});
+
+		test("one job by a filter is not asked about; none is said", async () => {
+			const one = await openCommandLine({
+				...answers,
+				"job.select": { ids: [3], total: 1 },
+				"job.approve": { job: job(3), done: [3], refused: [] },
+			});
+			expect((await one.run("approve --lane slow")).err).toBe("job 3 is approved\n");
+			const none = await openCommandLine({ ...answers, "job.select": { ids: [], total: 0 } });
+			expect(await none.run("cancel --lane slow")).toMatchObject({ code: 0, err: "no job matches\n" });
+			expect(none.asked).toHaveLength(1);
+		});
+
+		test("more than one call takes", async () => {
+			const ids = Array.from({ length: 2001 }, (_, index) => index + 1);
+			const line = await openCommandLine({
+				"job.select": { ids, total: 2001 },
+				"job.hold": (params) => ({ done: params.ids, refused: [] }),
+			});
+			expect((await line.run("hold --all --yes")).err).toContain("and 1981 more are held until: sluice release ID");
+			expect(line.asked.slice(1).map(({ params }) => (params.ids as number[]).length)).toEqual([1000, 1000, 1]);
+		});
+
+		test("mistakes", async () => {
+			const line = await openCommandLine(answers);
+			const bad = async (text: string) => (await line.run(text)).err;
+			expect(await bad("cancel")).toContain("cancel: which job?");
+			expect(await bad("cancel 3 --lane slow")).toContain("give jobs or a filter, not both");
+			expect(await bad("cancel 3 --yes")).toContain("--yes goes with a filter");
+			expect(await bad("retry --failed --status expired")).toContain("contradict");
+			expect(await bad("retry --since soon --yes")).toContain("is not a duration");
+			expect(line.asked).toEqual([]);
+		});
+	});
+
 	test("freeze, thaw and signal", async () => {
 		const line = await openCommandLine({
 			"job.freeze": { done: [7, 8], refused: [] },
