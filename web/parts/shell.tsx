@@ -254,5 +254,9 @@ function alarms(): string[] {
 		...[status.disk_problem, status.http_problem].flatMap((one) => one ?? []),
 		...hosts,
 		...holds,
+		...(status.webhook_problems ?? []).map(
+			({ webhook, error, waiting }) =>
+				`Webhook ${webhook} fails: ${error}. ${count(waiting)} ${waiting === 1 ? "event waits" : "events wait"} for it.`,
+		),
 	];
 }

@@ -142,6 +142,8 @@ type ChartProps = {
 	shift: (share: number) => void;
 };
 
+const nameOf = ({ id, label, attempt }: Bar): string => `${id} ${label}${attempt === null ? "" : ` · attempt ${attempt}`}`;
+
 /** What the canvas shows, in words: its bars (with attempts; forecasts with a question mark) and the lines of each lane. */
 const described = (lanes: readonly LaneBars[]) => ({
 	"data-bars": lanes
@@ -246,10 +248,7 @@ function Chart({ lanes, window, now, zoom, shift }: ChartProps) {
 			<div style={{ height: `${Math.max(0, total - height)}px` }} />
 			{tip ? (
 				<div class="tip" style={{ left: `${Math.min(tip.x + 12, width - 240)}px`, top: `${top + tip.y + 14}px` }}>
-					<b>
-						{tip.bar.id} {tip.bar.label}
-						{tip.bar.attempt === null ? "" : ` · attempt ${tip.bar.attempt}`}
-					</b>
+					<b>{nameOf(tip.bar)}</b>
 					<br />
 					{tip.lane} · {tip.bar.expected ? "expected" : `waited ${span(tip.bar.starts - tip.bar.waits)}`} ·{" "}
 					{span(tip.bar.ends - tip.bar.starts)}
