@@ -39,7 +39,7 @@ describe("a run", () => {
 		expect(on.file("1.1", "payload.json")).toEqual({ a: 1 });
 		expect([mode(on.path("1.1", "")), mode(on.path("1.1", "run.json"))]).toEqual([0o700, 0o600]);
 		expect(on.supervisor.live()).toEqual([
-			{ run: "1.1", job, pid: expect.any(Number), since: on.clock.now(), frozen: false, progress: null },
+			{ run: "1.1", job, pid: expect.any(Number), since: on.clock.now(), frozen: false, attached: null, progress: null },
 		]);
 		await on.pass(SECOND);
 		on.processes.exit("1.1", 0);
