@@ -38,14 +38,12 @@ import {
 	operatorMethod,
 	type Ref,
 	runMethod,
-	shape,
 	text,
-	time,
 	viewerMethod,
 	whole,
-	word,
 	words,
 } from "../fields.ts";
+import { JOB_FILTER } from "./job/filter.ts";
 
 export type AddDocument = Doc<
 	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string; jobs?: number[] }
@@ -202,21 +200,7 @@ export const JOB_METHODS = {
 		about:
 			"The numbers of all jobs that match a filter, to act on all of them. Without `status`, `since` and `all`: those that have not ended.",
 		params: {
-			filter: shape("what the jobs must be; each that is given must match", {
-				status: maybe(choices("one of these; ended ones too", STATUSES)),
-				lane: maybe(label("of this lane")),
-				repo: maybe(label("of this repo")),
-				batch: maybe(label("of this batch")),
-				owner: maybe(word("of this owner")),
-				agent: maybe(label("of this agent")),
-				model: maybe(word("whose run uses this model, or that ask for it")),
-				host: maybe(label("that run on this host, or ended there")),
-				since: maybe(time("that ended at or after this time")),
-				text: maybe(text("in which every one of these words occurs, as in `job.search`", 1000)),
-				held: maybe(flag("that a person holds")),
-				asks: maybe(flag("that wait for approval")),
-				all: maybe(flag("ended ones too")),
-			}),
+			filter: JOB_FILTER,
 			limit: maybe(whole("at most so many numbers (10,000)", 1, 10_000)),
 		},
 		result: "{ids, total}; `total` counts also those beyond `limit`",

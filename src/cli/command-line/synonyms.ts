@@ -9,7 +9,6 @@ type Advice = readonly [line: string, says?: string];
 /** First word of a command line → advice. Every line is an existing command: a test parses each of them. */
 export const SYNONYMS: Readonly<Record<string, Advice>> = {
 	abort: ["sluice cancel ID"],
-	attach: ["sluice logs ID -f", "follows what the job writes"],
 	browse: ["sluice open", "prints the dashboard's link"],
 	callback: ["sluice config set notify '[{kind: command, command: [./told.sh]}]'", "runs a command at each notice"],
 	cat: ["sluice logs ID"],
