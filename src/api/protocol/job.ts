@@ -14,7 +14,6 @@ import type {
 import type { Basis } from "../../core/forecast/durations.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
-import { type RunSignal, readSignal, SIGNALS } from "../../core/runs/signals.ts";
 import { TOLD_CHARACTERS, type ToldHow } from "../../core/runs/told.ts";
 import type { JobKey } from "../../core/schema/job.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
@@ -27,7 +26,6 @@ import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, Ru
 import {
 	choice,
 	choices,
-	field,
 	flag,
 	id,
 	ids,
@@ -44,6 +42,7 @@ import {
 	words,
 } from "../fields.ts";
 import { JOB_FILTER } from "./job/filter.ts";
+import { PROCESS_METHODS } from "./job/process.ts";
 
 export type AddDocument = Doc<
 	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string; jobs?: number[] }
@@ -325,34 +324,7 @@ export const JOB_METHODS = {
 		result:
 			"{job, changed, fields, warning?}; `changed` are names of fields; in `fields` secrets are masked: a masked variable that is set keeps its value",
 	}),
-	"job.hold": operatorMethod<Doc<HoldReport>>()({
-		about:
-			"Keeps waiting jobs from starting until they are released, whatever else happens. Of several, each is tried; the only one that is refused is an error.",
-		params: { ids: ids("the jobs"), reason },
-		result: "{done, refused: [{job, code, message}]}",
-	}),
-	"job.release": operatorMethod<Doc<HoldReport>>()({
-		about: "Ends the hold of jobs: they start when their turn comes. Of several, each is tried; the only one that is refused is an error.",
-		params: { ids: ids("the jobs") },
-		result: "{done, refused: [{job, code, message}]}",
-	}),
-	"job.freeze": operatorMethod<Doc<HoldReport>>()({
-		about:
-			"Stops all processes of running jobs until they are thawed; their time limits stand still. Of several, each is tried; the only one that is refused is an error.",
-		params: { ids: ids("the jobs"), reason },
-		result: "{done, refused: [{job, code, message}]}",
-	}),
-	"job.thaw": operatorMethod<Doc<HoldReport>>()({
-		about: "Lets the processes of frozen jobs go on. Of several, each is tried; the only one that is refused is an error.",
-		params: { ids: ids("the jobs") },
-		result: "{done, refused: [{job, code, message}]}",
-	}),
-	"job.signal": operatorMethod<Doc<{ job: number; run: string; host: string | null; signal: RunSignal; frozen: boolean }>>()({
-		about:
-			"Sends a signal to all processes of a running job's program; `job.cancel` is what ends a job. A frozen one gets it when it is thawed. `host`: where it runs, if that is another host.",
-		params: { id: id(), signal: field<RunSignal>("word", `${SIGNALS.join(", ")}; with or without SIG`, readSignal, { type: "string" }) },
-		result: "{job, run, host, signal, frozen}",
-	}),
+	...PROCESS_METHODS,
 	"job.approve": actEach("Agrees to jobs that ask for approval."),
 	"job.reject": operatorMethod<OneJob>()({
 		about: "Refuses a job that asks for approval: it ends as cancelled.",
