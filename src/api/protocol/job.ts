@@ -14,7 +14,6 @@ import type {
 import type { Basis } from "../../core/forecast/durations.ts";
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { type JobInput, STATUSES, type Status } from "../../core/job.ts";
-import { type RunSignal, readSignal, SIGNALS } from "../../core/runs/signals.ts";
 import { TOLD_CHARACTERS, type ToldHow } from "../../core/runs/told.ts";
 import type { JobKey } from "../../core/schema/job.ts";
 import { CLAIM, RUN_END } from "../../core/schema/run.ts";
@@ -27,7 +26,6 @@ import type { Doc, EndedDocument, EventDocument, JobDocument, ReasonDocument, Ru
 import {
 	choice,
 	choices,
-	field,
 	flag,
 	id,
 	ids,
@@ -38,14 +36,13 @@ import {
 	operatorMethod,
 	type Ref,
 	runMethod,
-	shape,
 	text,
-	time,
 	viewerMethod,
 	whole,
-	word,
 	words,
 } from "../fields.ts";
+import { JOB_FILTER } from "./job/filter.ts";
+import { PROCESS_METHODS } from "./job/process.ts";
 
 export type AddDocument = Doc<
 	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string; jobs?: number[] }
@@ -202,21 +199,7 @@ export const JOB_METHODS = {
 		about:
 			"The numbers of all jobs that match a filter, to act on all of them. Without `status`, `since` and `all`: those that have not ended.",
 		params: {
-			filter: shape("what the jobs must be; each that is given must match", {
-				status: maybe(choices("one of these; ended ones too", STATUSES)),
-				lane: maybe(label("of this lane")),
-				repo: maybe(label("of this repo")),
-				batch: maybe(label("of this batch")),
-				owner: maybe(word("of this owner")),
-				agent: maybe(label("of this agent")),
-				model: maybe(word("whose run uses this model, or that ask for it")),
-				host: maybe(label("that run on this host, or ended there")),
-				since: maybe(time("that ended at or after this time")),
-				text: maybe(text("in which every one of these words occurs, as in `job.search`", 1000)),
-				held: maybe(flag("that a person holds")),
-				asks: maybe(flag("that wait for approval")),
-				all: maybe(flag("ended ones too")),
-			}),
+			filter: JOB_FILTER,
 			limit: maybe(whole("at most so many numbers (10,000)", 1, 10_000)),
 		},
 		result: "{ids, total}; `total` counts also those beyond `limit`",
@@ -341,34 +324,7 @@ export const JOB_METHODS = {
 		result:
 			"{job, changed, fields, warning?}; `changed` are names of fields; in `fields` secrets are masked: a masked variable that is set keeps its value",
 	}),
-	"job.hold": operatorMethod<Doc<HoldReport>>()({
-		about:
-			"Keeps waiting jobs from starting until they are released, whatever else happens. Of several, each is tried; the only one that is refused is an error.",
-		params: { ids: ids("the jobs"), reason },
-		result: "{done, refused: [{job, code, message}]}",
-	}),
-	"job.release": operatorMethod<Doc<HoldReport>>()({
-		about: "Ends the hold of jobs: they start when their turn comes. Of several, each is tried; the only one that is refused is an error.",
-		params: { ids: ids("the jobs") },
-		result: "{done, refused: [{job, code, message}]}",
-	}),
-	"job.freeze": operatorMethod<Doc<HoldReport>>()({
-		about:
-			"Stops all processes of running jobs until they are thawed; their time limits stand still. Of several, each is tried; the only one that is refused is an error.",
-		params: { ids: ids("the jobs"), reason },
-		result: "{done, refused: [{job, code, message}]}",
-	}),
-	"job.thaw": operatorMethod<Doc<HoldReport>>()({
-		about: "Lets the processes of frozen jobs go on. Of several, each is tried; the only one that is refused is an error.",
-		params: { ids: ids("the jobs") },
-		result: "{done, refused: [{job, code, message}]}",
-	}),
-	"job.signal": operatorMethod<Doc<{ job: number; run: string; host: string | null; signal: RunSignal; frozen: boolean }>>()({
-		about:
-			"Sends a signal to all processes of a running job's program; `job.cancel` is what ends a job. A frozen one gets it when it is thawed. `host`: where it runs, if that is another host.",
-		params: { id: id(), signal: field<RunSignal>("word", `${SIGNALS.join(", ")}; with or without SIG`, readSignal, { type: "string" }) },
-		result: "{job, run, host, signal, frozen}",
-	}),
+	...PROCESS_METHODS,
 	"job.approve": actEach("Agrees to jobs that ask for approval."),
 	"job.reject": operatorMethod<OneJob>()({
 		about: "Refuses a job that asks for approval: it ends as cancelled.",

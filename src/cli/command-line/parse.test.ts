@@ -126,7 +126,7 @@ describe("a wrong line is refused", () => {
 		],
 		["show", "show: which job? Give a number or a name | sluice show [options] ID"],
 		["show 1 2", 'show does not take "2" | sluice show [options] ID'],
-		["cancel", "cancel: which job? Give a number or a name | sluice cancel [options] ID…"],
+		["freeze", "freeze: which job? Give a number or a name | sluice freeze [options] ID…"],
 		["status now", 'status does not take "now" | sluice status [options]'],
 		["status -- now", 'status does not take "now" | sluice status [options]'],
 		["completion bsh", 'SHELL must be one of bash, zsh, fish, not "bsh" | did you mean "bash"?'],
