@@ -28,7 +28,7 @@ import { onCommit, onProcess } from "./notices.ts";
 import { createProgress } from "./progress/progress.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
 import { createRounds } from "./rounds.ts";
-import { folderOf } from "./run.ts";
+import { folderOf, type LiveRun } from "./run.ts";
 import { promptProblem } from "./start/prepare.ts";
 import { startRun } from "./start/start.ts";
 import { askStop } from "./stop.ts";
@@ -112,8 +112,7 @@ export function createSupervisor(parts: SupervisorDeps) {
 			const isOver = () => live.size === 0 && clearing.size === 0 && claiming.idle;
 			await waiters.until(isOver, graceMs);
 			while (runs === "stop" && !isOver()) {
-				for (const run of live.all()) release(context, run, "goes on");
-				for (const run of live.all()) void askStop(context, run, "drained", "the daemon was told to stop");
+				for (const run of live.all()) stopForDrain(context, run);
 				await waiters.until(isOver, DRAIN_ASK_MS);
 			}
 			context.closed = true;
@@ -130,6 +129,12 @@ export function createSupervisor(parts: SupervisorDeps) {
 		/** Soon matches processes with the assigned runs again: other hosts may have been given the runs meanwhile. */
 		lookAgain: rounds.lookAgain,
 	};
+}
+
+/** A person who has the session of a run does not keep the daemon from stopping. */
+function stopForDrain(context: SupervisorContext, run: LiveRun): void {
+	release(context, run, "goes on");
+	void askStop(context, run, "drained", "the daemon was told to stop");
 }
 
 /** What callers have done to runs and their folders. */
