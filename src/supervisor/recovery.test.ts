@@ -20,6 +20,7 @@ describe("after a crash", () => {
 				pid: expect.any(Number),
 				since: expect.any(Number),
 				frozen: false,
+				attached: null,
 				progress: expect.objectContaining({ last_line: null }),
 			},
 		]);

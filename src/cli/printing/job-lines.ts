@@ -85,7 +85,7 @@ export function remark(job: ShownJob, now: number): string {
 }
 
 /** `attached by ann` */
-export const attachedWords = ({ by, state }: { by: string; state: string }): string =>
+const attachedWords = ({ by, state }: { by: string; state: string }): string =>
 	state === "ready" ? `attached by ${printable(by)}` : `to be attached by ${printable(by)} at the end of its turn`;
 
 /** `was not allowed Bash: npm test and 2 more`; empty for a job without denied calls. */
