@@ -17,6 +17,7 @@ await import("./reasons.test.ts");
 await import("../../src/scheduler/apply/apply.test.ts");
 await import("../../src/scheduler/operations/cancel/cancel.test.ts");
 await import("../../src/scheduler/operations/names.test.ts");
+await import("../../src/scheduler/operations/tell.test.ts");
 await import("../../src/scheduler/operations/verdicts.test.ts");
 await import("../../src/scheduler/operations/waits.test.ts");
 await import("../../src/scheduler/operations/within.test.ts");

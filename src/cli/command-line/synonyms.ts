@@ -34,7 +34,7 @@ export const SYNONYMS: Readonly<Record<string, Advice>> = {
 	info: ["sluice show ID"],
 	inspect: ["sluice show ID"],
 	jobs: ["sluice list"],
-	kill: ["sluice cancel ID", "ends a job; another signal: sluice signal ID SIGNAL"],
+	kill: ["sluice cancel ID", "ends a job; another signal: sluice signal ID HUP"],
 	log: ["sluice logs ID"],
 	ls: ["sluice list"],
 	move: ["sluice priority ID N"],

@@ -54,7 +54,7 @@ export const JOB = {
 	retry: row(retry("How often it is run again after a failure, or the whole policy."), "recipe"),
 	timeout: row(duration("A run that takes longer is stopped."), "recipe"),
 	stall_timeout: row(duration("A run that is silent for longer is stopped."), "recipe"),
-	hold: row(flag("Held from the start: does not start before `sluice release`.")),
+	hold: row(flag("Held from the start: does not start before it is released.")),
 	requires_approval: row(flag("A person has to approve it first."), "recipe"),
 	conditions: row(conditions("Starts only if: clean_worktree, branch_exists:NAME, or a command that exits 0."), "recipe"),
 	pinned_head: row(pin("Starts only while the branch is there.")),

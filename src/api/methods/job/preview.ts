@@ -16,8 +16,9 @@ export async function preview(input: JobInput, at: At, check: (jobs: readonly Jo
 	const { jobs, warnings } =
 		input.recipe === undefined && input.item === undefined ? { jobs: [input], warnings: [] } : await intake.expand(input);
 	const [first = input] = jobs;
-	const more = await check(jobs);
+	// First the scheduler's checks: the others rely on the form of the fields.
 	const said = await checked(jobs, at);
+	const more = await check(jobs);
 	const forecast = await scheduler.forecast({ also: first, frozen: frozenIn(at.context) });
 	const place = forecast.jobs.findIndex(({ id }) => id === 0);
 	const found = forecast.jobs[place];
