@@ -132,6 +132,7 @@ function sampleOf(command: string, name: string, option: string | undefined): st
 	if (option === "max" || option === "priority" || name === "N") return "3";
 	if (["ID", "JOB", "PID", "SCHED_ID", "ENTRY"].includes(name)) return "1";
 	if (name === "TIME") return "18:30";
+	if (name === "SIGNAL") return "HUP";
 	if (name === "ARTIFACT") return "custom:doc:plan";
 	if (command.startsWith("account")) return "claude";
 	if (command.startsWith("lane") || option === "lane") return "code";

@@ -20,7 +20,7 @@ const first = [...new Set(COMMANDS.map((command) => command.name.split(" ")[0] a
 
 describe("a word of another tool", () => {
 	test.each([
-		["kill 3", "did you mean: sluice cancel ID (ends a job; another signal: sluice signal ID SIGNAL)"],
+		["kill 3", "did you mean: sluice cancel ID (ends a job; another signal: sluice signal ID HUP)"],
 		["ps", "did you mean: sluice list"],
 		["ls", "did you mean: sluice list"],
 		["tail 3", "did you mean: sluice logs ID -f"],
@@ -33,7 +33,7 @@ describe("a word of another tool", () => {
 		["stash 3", "did you mean: sluice hold ID (starts when you say: sluice release ID; when you add it: sluice add --hold -- COMMAND)"],
 		["tail -f 3", "did you mean: sluice logs ID -f"],
 		["ps --all", "did you mean: sluice list"],
-		["kill --signal KILL 3", "did you mean: sluice cancel ID (ends a job; another signal: sluice signal ID SIGNAL)"],
+		["kill --signal KILL 3", "did you mean: sluice cancel ID (ends a job; another signal: sluice signal ID HUP)"],
 		["lane ls", "did you mean: sluice lane list"],
 		["cron rm x", "did you mean: sluice cron remove"],
 		["batch info x", "did you mean: sluice batch show"],
