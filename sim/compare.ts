@@ -11,6 +11,9 @@ import { awaitedBy } from "./model/waits.ts";
 const absent = (value: unknown) =>
 	value === undefined || value === null || value === 0 || value === "" || value === "none" || (Array.isArray(value) && value.length === 0);
 
+type Edges = readonly { job: number }[] | undefined;
+const inJobOrder = (edges: Edges) => edges && [...edges].sort((a, b) => a.job - b.job);
+
 function differs(engine: unknown, model: unknown): boolean {
 	if (absent(engine) && absent(model)) return false;
 	return !same(engine, model);
@@ -89,7 +92,8 @@ function jobDifference(state: State, job: ModelJob, view: JobView): string | nul
 	}
 	if (differs(view.hold !== undefined, job.hold === true)) return say("hold", view.hold, job.hold);
 	if (differs(view.parent, job.path.at(-1))) return say("parent", view.parent, job.path.at(-1));
-	if (differs(view.after, job.after)) return say("after", view.after, job.after);
+	// An edit may write the gate on the parent after the others: their order means nothing.
+	if (differs(inJobOrder(view.after), inJobOrder(job.after))) return say("after", view.after, job.after);
 	if (differs(view.depth, job.path.length)) return say("depth", view.depth, job.path.length);
 	// To the number: that somebody promoted it once more shows in nothing else.
 	const rank = job.first > 0 ? RUN_NOW + job.first : job.rank;

@@ -76,10 +76,17 @@ describe("with a daemon", () => {
 		const later = new Date(Date.now() + 3_600_000).toISOString();
 		for (const name of ["build", "deploy"]) await client.call("job.add", { command: ["true"], name, runnable_at: later });
 		const before = (await client.call("job.list", { all: true })).jobs;
-		const more: Record<string, string[]> = { priority: ["5"], answer: ["yes"] };
-		// The ids that sling takes are those of items, those of the kernel are its entries'.
+		const more: Record<string, string[]> = {
+			priority: ["5"],
+			answer: ["yes"],
+			tell: ["yes"],
+			edit: ["--priority", "5"],
+			signal: ["HUP"],
+		};
+		// The ids that sling takes are those of items, those of the kernel are its entries'. attach asks for a terminal first.
 		const takers = COMMANDS.filter(
-			({ args = [], hidden, name }) => !hidden && args[0]?.name === "ID" && name !== "sling" && !name.startsWith("kernel "),
+			({ args = [], hidden, name }) =>
+				!hidden && args[0]?.name === "ID" && !["sling", "attach"].includes(name) && !name.startsWith("kernel "),
 		).map(({ name }) => name);
 		expect(takers.length).toBeGreaterThan(12);
 		for (const name of takers) {

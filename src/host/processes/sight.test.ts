@@ -239,7 +239,7 @@ describe("signals", () => {
 			expect(bed.processes.signal(run, bed.dirOf(run), "SIGTERM")).toBe(true);
 			expect(await bed.end(run)).toMatchObject({ code: 143, signal: "SIGTERM" });
 		}
-	});
+	}, 300_000);
 });
 
 describe("sweep", () => {
