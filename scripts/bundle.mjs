@@ -101,5 +101,11 @@ await build({
 	tsconfigRaw: {},
 });
 mkdirSync(join(out, "web"), { recursive: true });
-await build({ entryPoints: [join(ROOT, "web/app.css")], outfile: join(out, "web/app.css"), bundle: true, minify: true, logLevel: "warning" });
+await build({
+	entryPoints: [join(ROOT, "web/app.css")],
+	outfile: join(out, "web/app.css"),
+	bundle: true,
+	minify: true,
+	logLevel: "warning",
+});
 copyFileSync(join(ROOT, "web/index.html"), join(out, "web/index.html"));

@@ -45,7 +45,7 @@ test("with keys alone: a command, with completion of the job before it, and a fo
 	await page.reload();
 	await page.getByRole("button", { name: "Add", exact: true }).click();
 	expect(await form.getByLabel("Command", { exact: true }).inputValue()).toBe("make test && echo done");
-	await page.keyboard.press("ControlOrMeta+Enter");
+	await form.getByLabel("Command", { exact: true }).press("ControlOrMeta+Enter");
 	await toast(page, /Added job \d+/).waitFor();
 	await form.waitFor({ state: "detached" });
 	const { jobs } = await client.call("job.list", {});

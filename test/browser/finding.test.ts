@@ -41,7 +41,7 @@ test("the filter language: keys, values and mistakes, with keys alone; words dee
 	// A word that is far behind in the prompt of a job with a name.
 	await search('"retry loop"');
 	await card(page, deep).waitFor();
-	expect(await page.locator("[data-card]").count()).toBe(1);
+	await until(async () => (await page.locator("[data-card]").count()) === 1);
 	await search("owner:ann OR name:two");
 	await page.getByText("“name:” is no key").waitFor();
 	await search("ownr:ann");

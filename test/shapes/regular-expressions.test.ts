@@ -91,12 +91,12 @@ describe("regular expressions", () => {
 		},
 		"src/core/recipes/after-result.ts": () => import("../../src/core/recipes/after-result.ts"),
 		"src/core/recipes/prompt-context.ts": () => import("../../src/core/recipes/prompt-context.ts"),
+		"src/core/runs/progress.ts": () => import("../../src/core/runs/progress.ts"),
 		"src/core/text/pattern-chars.ts": async () => (await import("../../src/core/text/pattern-syntax.ts")).parsePattern("\\p{L}", false),
 		"src/sources/cards/front-matter.ts": async () =>
 			(await import("../../src/sources/cards/front-matter.ts")).withoutHistory("# History\n- x\n"),
 		"src/stores/migrations/postgres.ts": () => import("../../src/stores/migrations/postgres.ts"),
 		"src/stores/postgres/schema.ts": () => import("../../src/stores/postgres/schema.ts"),
-		"web/state/words.ts": () => import("../../web/state/words.ts"),
 	};
 
 	test("nor do those that are made from text", async () => {

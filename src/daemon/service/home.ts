@@ -1,6 +1,17 @@
 // The home: one folder with everything that a daemon owns. It is made, checked and repaired here, and only this file says where each thing is.
 
-import { chmodSync, closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import {
+	chmodSync,
+	existsSync,
+	linkSync,
+	readFileSync,
+	realpathSync,
+	renameSync,
+	rmSync,
+	statfsSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { codeOf, messageOf, SluiceError } from "../../core/errors.ts";
@@ -101,15 +112,19 @@ function tighten(path: string, mode: number, repaired: string[]): void {
 /** The content of a small file that is made once. Two processes that make it at the same time get the same content. */
 function kept(path: string, fresh: () => string, repaired: string[]): string {
 	const stat = statSync(path, { throwIfNoEntry: false });
-	if (stat?.size === 0) rmSync(path);
-	if (!stat || stat.size === 0)
+	if (!stat || stat.size === 0) {
+		// Complete before it has its name: another process never reads a part of it, or takes it for the rest of a crash.
+		const mine = `${path}.${process.pid}`;
+		writeFileSync(mine, `${fresh()}\n`, { mode: 0o600 });
 		try {
-			const file = openSync(path, "wx", 0o600);
-			writeSync(file, `${fresh()}\n`);
-			closeSync(file);
+			if (stat) renameSync(mine, path);
+			else linkSync(mine, path);
 		} catch (error) {
 			if (codeOf(error) !== "EEXIST") throw error;
+		} finally {
+			rmSync(mine, { force: true });
 		}
+	}
 	tighten(path, 0o600, repaired);
 	return readFileSync(path, "utf8").trim();
 }

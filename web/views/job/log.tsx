@@ -137,6 +137,8 @@ function Find({ log }: { log: Log }) {
 		if (words === (search.current?.words ?? "")) return;
 		if (words !== "" && reader.state.size > COUNTED_BYTES) return look("");
 		return after(words === "" ? 0 : TYPED_MS, () => {
+			// Enter was quicker: its search goes on.
+			if (words === (search.current?.words ?? "")) return;
 			look(words);
 			void search.current?.run(log.sight.current.at?.block ?? 0);
 		});
