@@ -175,3 +175,11 @@ export function splitRows(lines: readonly DiffLine[]): SplitRow[] {
 	flush();
 	return rows;
 }
+
+const HIDDEN = /[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|[^\P{Cc}\t]/gu;
+
+/** Signs that a reader would not see, or that turn the direction of the text, by their numbers: source code could hide behind them. */
+export function visibleSigns(text: string): string {
+	const line = text.endsWith("\r") ? text.slice(0, -1) : text;
+	return line.replace(HIDDEN, (sign) => `⟨U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
