@@ -107,7 +107,7 @@ test("a job that runs: its changes appear by themselves; a job without an agent 
 	const page = await browser.page();
 	await enter(page, site, `?job=${id}&tab=diff`);
 	await page.getByText("It has changed nothing.").waitFor();
-	await page.getByText("live", { exact: true }).waitFor();
+	await page.locator(".review .tools").getByText("live", { exact: true }).waitFor();
 	const { writeFileSync } = await import("node:fs");
 	writeFileSync(`${folder}/go`, "");
 	await file(page, "notes.txt").locator("tr.plus").getByText("changed").waitFor();
