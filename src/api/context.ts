@@ -179,9 +179,19 @@ type WorkHandle = {
 	lookForBusy(): Promise<void>;
 	/** The diff of the working tree that contains a folder. `registered`: refused unless it is a worktree of ours or the folder of a configured repo. */
 	capture(folder: string, whose: "any" | "registered"): Promise<string>;
-	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
+	/** `beginning`: of a patch that is too long its first lines, and `of_bytes`, the size of all of it. */
+	diff(
+		job: number,
+		attempt: number,
+		which?: "whole" | "beginning",
+	): Promise<{ patch: string; from: "worktree" | "run"; of_bytes?: number } | null>;
 	/** What a branch has that its base does not; null if one of them does not exist. */
-	branchDiff(repo: string, branch: string, base: string | undefined): Promise<{ patch: string; from: "branch" } | null>;
+	branchDiff(
+		repo: string,
+		branch: string,
+		base: string | undefined,
+		which?: "whole" | "beginning",
+	): Promise<{ patch: string; from: "branch"; of_bytes?: number } | null>;
 };
 
 /** Runs of other hosts, through the shared store. Null: no host knows such a run, or its host does not answer and nothing was stored. */

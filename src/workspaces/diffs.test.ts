@@ -81,4 +81,14 @@ describe("the diff of a worktree", () => {
 		runs.write("7/1/output.patch", "all of it\n");
 		expect(await diff(7, 1)).toEqual({ patch: "all of it\n", from: "run" });
 	});
+
+	test("that is too long is refused with its place; its beginning ends with a whole line, and says how long all of it is", async () => {
+		const { runs, setState, diff } = makeWorktree(() => {});
+		setState("removing");
+		runs.write("7/1/output.patch", "+ä line\n".repeat(600_000));
+		await expect(diff(7, 1)).rejects.toThrow(/^the patch has 5400000 bytes, at most 5000000 can be shown/);
+		const { patch = "", ...rest } = (await diff(7, 1, "beginning")) ?? {};
+		expect(rest).toEqual({ from: "run", of_bytes: 5_400_000 });
+		expect([patch.length, patch.endsWith("+ä line\n")]).toEqual([Math.floor(5_000_000 / 9) * 8, true]);
+	});
 });

@@ -11,19 +11,26 @@ import { recordOf, worktreeOf } from "./record.ts";
 const diffTurns = limited(2);
 const MAX_PATCH_BYTES = 5_000_000;
 
+/** `beginning`: of a patch that is too long, its first lines instead of an error. */
+type PatchPart = "whole" | "beginning";
+/** `of_bytes`: the size of the whole patch, if this is only its beginning. */
+type Patch = { patch: string; of_bytes?: number };
+const NOTHING: Patch = { patch: "" };
+
 export function createDiffs(context: WorkspaceContext) {
 	let calls = 0;
 	return {
 		/** What a job has changed, as a patch: from its worktree, else from the folder of its latest run that left one. */
-		diff: (job: number, attempt: number) => diffTurns(() => diffOf(context, { job, attempt, call: ++calls })),
+		diff: (job: number, attempt: number, which: PatchPart = "whole") =>
+			diffTurns(() => diffOf(context, { job, attempt, call: ++calls, which })),
 		/** What a branch has that its base does not have; null when one of them does not exist. */
-		async branchDiff(name: string, branch: string, base: string | undefined) {
+		async branchDiff(name: string, branch: string, base: string | undefined, which: PatchPart = "whole") {
 			const repo = context.repo(name);
 			if (repo === null) return null;
 			context.disk.makeFolder(context.worktrees);
 			const into = `${context.worktrees}/branch.diff-${++calls}`;
 			try {
-				return await diffTurns(() => branchPatch(context, repo, { branch, base }, into));
+				return await diffTurns(() => branchPatch(context, repo, { branch, base }, into, which));
 			} finally {
 				context.disk.remove(into);
 			}
@@ -34,8 +41,8 @@ export function createDiffs(context: WorkspaceContext) {
 /** `call`: a number of its own for each call, because calls may overlap and each writes to files of its own. */
 async function diffOf(
 	context: WorkspaceContext,
-	{ job, attempt, call }: { job: number; attempt: number; call: number },
-): Promise<{ patch: string; from: "worktree" | "run" } | null> {
+	{ job, attempt, call, which }: { job: number; attempt: number; call: number; which: PatchPart },
+): Promise<(Patch & { from: "worktree" | "run" }) | null> {
 	const found = readyWorktree(context, job);
 	if (found !== null) {
 		const into = `${found.path}.diff-${call}`;
@@ -45,7 +52,7 @@ async function diffOf(
 			// has all of it.
 			if (readyWorktree(context, job) !== null) {
 				if (fault !== null) throw noDiff(job, fault);
-				return { patch: readPatch(context, into) ?? "", from: "worktree" };
+				return { ...(readPatch(context, into, which) ?? NOTHING), from: "worktree" };
 			}
 		} finally {
 			context.disk.remove(into);
@@ -53,8 +60,8 @@ async function diffOf(
 	}
 	for (let at = attempt; at > 0; at--) {
 		const dir = `${context.runs}/${job}/${at}`;
-		const patch = readPatch(context, `${dir}/output.patch`);
-		if (patch !== null) return { patch, from: "run" };
+		const patch = readPatch(context, `${dir}/output.patch`, which);
+		if (patch !== null) return { ...patch, from: "run" };
 		const why = context.disk.read(`${dir}/${NO_PATCH}`);
 		if (why !== null) throw noDiff(job, why);
 	}
@@ -76,19 +83,30 @@ const noDiff = (job: number, why: string): SluiceError =>
 	});
 
 /** The diff from the commit where the branch left its base. */
-async function branchPatch(context: WorkspaceContext, repo: Repo, names: { branch: string; base: string | undefined }, into: string) {
+async function branchPatch(
+	context: WorkspaceContext,
+	repo: Repo,
+	names: { branch: string; base: string | undefined },
+	into: string,
+	which: PatchPart,
+) {
 	const base = names.base ?? repo.base_branch ?? (await currentBranch(context.git, repo.path));
 	const from = base === null ? null : await headOf(context.git, repo.path, base);
 	const to = await headOf(context.git, repo.path, names.branch);
 	if (from === null || to === null) return null;
 	await context.git.ask(repo.path, ["diff", ...patchOptions(into), `${from}...${to}`, "--"]);
-	return { patch: readPatch(context, into) ?? "", from: "branch" as const };
+	return { ...(readPatch(context, into, which) ?? NOTHING), from: "branch" as const };
 }
 
-function readPatch(context: WorkspaceContext, path: string): string | null {
+function readPatch(context: WorkspaceContext, path: string, which: PatchPart): Patch | null {
 	const size = context.disk.size(path);
 	if (size === null) return null;
-	if (size > MAX_PATCH_BYTES)
+	if (size <= MAX_PATCH_BYTES) {
+		const patch = context.disk.read(path);
+		return patch === null ? null : { patch };
+	}
+	if (which === "whole")
 		throw new SluiceError("limit", `the patch has ${size} bytes, at most ${MAX_PATCH_BYTES} can be shown`, { hint: `it is ${path}` });
-	return context.disk.read(path);
+	const text = new TextDecoder().decode(context.disk.readAt(path, 0, MAX_PATCH_BYTES));
+	return { patch: text.slice(0, text.lastIndexOf("\n") + 1), of_bytes: size };
 }

@@ -51,8 +51,8 @@ test("what agents cost, wherever it counts; why, when and what a job did; its lo
 	await page.getByText("It has written nothing here.").waitFor();
 	expect(await page.getByLabel("raw").count()).toBe(0);
 	await page.goto(`${site.url}?job=${ids.greeting}&tab=diff`);
-	await page.locator(".patch .plus").getByText("+hello, dear reader").waitFor();
-	await page.locator(".patch .minus").getByText("-hello", { exact: true }).waitFor();
+	await page.locator(".code tr.plus").getByText("hello, dear reader").waitFor();
+	await page.locator(".code tr.minus").getByText("hello").waitFor();
 
 	// An agent that is at work, live.
 	await page.goto(`${site.url}?job=${ids.writes}&tab=log`);

@@ -50,7 +50,7 @@ test.each(["light", "dark"] as const)("all of them in %s", async (colours) => {
 		["question", `?job=${ids.colour}`, (page) => page.getByLabel(/^Your answer to job/).waitFor()],
 		["log", `?job=${ids.writes}&tab=log`, (page) => page.locator(".lines").getByText("▸ Bash npm run migrate").waitFor()],
 		["runs", `?job=${ids.parser}&tab=runs`, (page) => page.getByRole("rowheader", { name: /\.1$/ }).waitFor()],
-		["diff", `?job=${ids.greeting}&tab=diff`, (page) => page.getByText("+hello, dear reader").waitFor()],
+		["diff", `?job=${ids.greeting}&tab=diff`, (page) => page.locator(".code").getByText("hello, dear reader").waitFor()],
 		["history", `?job=${ids.parser}&tab=history`, (page) => page.getByRole("rowheader", { name: /started/ }).waitFor()],
 		["details", `?job=${ids.parser}&tab=details`, (page) => page.getByText("Port the parser to streams").first().waitFor()],
 	];

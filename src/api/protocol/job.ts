@@ -378,11 +378,14 @@ export const JOB_METHODS = {
 		params: { job: id(), token: RUN_END.token },
 		result: "{cancel_requested, lease_until}",
 	}),
-	"job.diff": viewerMethod<Doc<{ job: number; patch: string; from: "worktree" | "run" | "branch"; host?: string }>>()({
+	"job.diff": viewerMethod<Doc<{ job: number; patch: string; from: "worktree" | "run" | "branch"; host?: string; of_bytes?: number }>>()({
 		about:
 			"What a job has changed, as a patch: in its worktree, or in its last run when that is gone. Of one that has not started and writes on a branch that is there: what the branch has by now.",
-		params: { id: id() },
-		result: "{job, patch, from}",
+		params: {
+			id: id(),
+			beginning: maybe(flag("of a patch above 5 MB its first lines, instead of an error; `of_bytes` is the size of all of it")),
+		},
+		result: "{job, patch, from, of_bytes?}",
 	}),
 	"job.open": viewerMethod<OpenDocument>()({
 		about: "Where a job works: its worktree and branch, or its folder; its agent's session, and how to go on with it by hand.",

@@ -9,6 +9,7 @@ import { addressOf } from "../../state/route.ts";
 import { type RunSeen, runsOf } from "../../state/runs.ts";
 import { count, dollars, inWords } from "../../state/words.ts";
 import { LastLines } from "./tail.tsx";
+import { useDiff } from "./use-diff.ts";
 
 export function Attempts({ job, fresh }: { job: JobDocument; fresh: string }) {
 	const { id } = job;
@@ -155,23 +156,12 @@ function OneSide({ job, run }: { job: JobDocument; run: RunSeen }) {
 
 /** Only the last attempt's changes are kept. */
 export function Changes({ id, fresh }: { id: number; fresh: string }) {
-	const { value } = useQuery(`diff ${id}`, () => app.call("job.diff", { id }), fresh);
+	const { value, files, sums } = useDiff(id, fresh);
 	if (!value) return null;
-	const { files, plus, minus } = countChanges(value.patch);
 	return (
 		<span class="num dim">
-			{count(files)} {files === 1 ? "file" : "files"} <span class="plus">+{count(plus)}</span> <span class="minus">−{count(minus)}</span>
+			{count(files.length)} {files.length === 1 ? "file" : "files"} <span class="plus">+{count(sums.plus)}</span>{" "}
+			<span class="minus">−{count(sums.minus)}</span>
 		</span>
 	);
-}
-
-function countChanges(patch: string): { files: number; plus: number; minus: number } {
-	let [files, plus, minus, isInHunk] = [0, 0, 0, false];
-	for (const line of patch.split("\n")) {
-		if (line.startsWith("diff --git ")) [files, isInHunk] = [files + 1, false];
-		else if (line.startsWith("@@")) isInHunk = true;
-		else if (isInHunk && line.startsWith("+")) plus++;
-		else if (isInHunk && line.startsWith("-")) minus++;
-	}
-	return { files, plus, minus };
 }

@@ -10,10 +10,11 @@ import { DoingNow, Told } from "../../parts/doing.tsx";
 import { useNews, useQuery } from "../../parts/hooks.ts";
 import { addressOf, TABS, type Tab } from "../../state/route.ts";
 import { Attempts } from "./attempts.tsx";
+import { Diff } from "./diff.tsx";
 import { Does, Head } from "./head.tsx";
 import { LogView } from "./log.tsx";
 import { Overview } from "./overview.tsx";
-import { Details, Diff, History } from "./past.tsx";
+import { Details, History } from "./past.tsx";
 
 const NAMES: Record<Tab, string> = { why: "Overview", log: "Log", runs: "Attempts", diff: "Diff", history: "History", details: "Details" };
 
@@ -65,7 +66,7 @@ export function JobView({ id }: { id: number }) {
 				{tab === "why" ? <Overview told={why.value} fresh={fresh} /> : null}
 				{tab === "log" ? <LogView key={id} job={job} /> : null}
 				{tab === "runs" ? <Attempts job={job} fresh={`${row?.seq}`} /> : null}
-				{tab === "diff" ? <Diff id={id} fresh={`${row?.status}`} live={job.status === "running" ? "live" : "still"} /> : null}
+				{tab === "diff" ? <Diff key={id} job={job} fresh={`${row?.status}`} /> : null}
 				{tab === "history" ? <History id={id} fresh={`${row?.seq}`} /> : null}
 				{tab === "details" ? <Details job={job} /> : null}
 			</section>

@@ -1,16 +1,14 @@
-// A job's past and its fields: its history, its changes, every field.
+// A job's past and its fields: its history, every field.
 
-import { useEffect, useState } from "preact/hooks";
 import type { EventDocument, JobDocument } from "../../../src/api/documents.ts";
 import { isMove } from "../../../src/core/event.ts";
 import { mayAddWords } from "../../../src/core/trust/run-bounds.ts";
 import { app } from "../../app.ts";
-import { every } from "../../outside.ts";
 import { Loading, Moment, Problem } from "../../parts/bits.tsx";
 import { copyText } from "../../parts/clipboard.ts";
 import { useQuery } from "../../parts/hooks.ts";
 import { commandLine } from "../../state/row.ts";
-import { count, inWords } from "../../state/words.ts";
+import { inWords } from "../../state/words.ts";
 
 const useHistory = (id: number, fresh: string) => useQuery(`history ${id}`, () => app.call("job.history", { id }), fresh);
 
@@ -56,49 +54,6 @@ function moreOf({ data }: EventDocument): string {
 		)
 		.join(" · ");
 }
-
-/** Maximum lines of a patch that are shown; the command line shows the rest. */
-const PATCH_LINES = 5000;
-
-/** How often the diff of a running job is made anew while it is in sight. */
-const DIFF_MS = 5000;
-
-export function Diff({ id, fresh, live }: { id: number; fresh: string; live: "live" | "still" }) {
-	const [beat, setBeat] = useState(0);
-	useEffect(() => (live === "live" ? every(DIFF_MS, () => document.hidden || setBeat((n) => n + 1)) : undefined), [live]);
-	const { value, problem } = useQuery(`diff ${id}`, () => app.call("job.diff", { id }), `${fresh} ${beat}`);
-	if (!value) return problem ? <p class="nothing">{problem}</p> : <Loading what="the diff" />;
-	const lines = value.patch.split("\n");
-	return (
-		<>
-			{value.patch === "" ? <p class="nothing">It has changed nothing.</p> : null}
-			<pre class="patch panel">
-				{lines.slice(0, PATCH_LINES).map((line, index) => (
-					<span key={index} class={kindOf(line)}>
-						{line}
-						{"\n"}
-					</span>
-				))}
-			</pre>
-			{lines.length > PATCH_LINES ? (
-				<p class="dim">
-					{count(lines.length - PATCH_LINES)} lines more: <code>sluice diff {id}</code>
-				</p>
-			) : null}
-		</>
-	);
-}
-
-const kindOf = (line: string): string =>
-	line.startsWith("+++") || line.startsWith("---") || line.startsWith("diff ") || line.startsWith("index ")
-		? "file"
-		: line.startsWith("@@")
-			? "hunk"
-			: line.startsWith("+")
-				? "plus"
-				: line.startsWith("-")
-					? "minus"
-					: "";
 
 export function Details({ job }: { job: JobDocument }) {
 	const fields = Object.entries(job).filter(

@@ -14,16 +14,17 @@ async function branchOf(job: number, attempt: number, { work, elsewhere }: Conte
 }
 
 export const worktreeMethods: { [M in "job.diff" | "job.open" | "job.merge"]: Handler<M> } = {
-	"job.diff": async ({ id }, { context }) => {
+	"job.diff": async ({ id, beginning }, { context }) => {
+		const which = beginning ? "beginning" : "whole";
 		const job = await resolve(context, id);
 		const { attempt, repo, status, spec } = await context.scheduler.show(job);
 		// If another host has the latest attempt, the worktree here is outdated.
 		const away = context.elsewhere && attempt > 0 ? await context.elsewhere.diff(job, attempt) : null;
-		const found = away ?? (await context.work.diff(job, attempt));
+		const found = away ?? (await context.work.diff(job, attempt, which));
 		if (found) return doc({ job, ...found });
 		const ofBranch =
 			attempt === 0 && repo !== undefined && spec.worktree !== undefined
-				? await context.work.branchDiff(repo, spec.worktree, spec.base_branch)
+				? await context.work.branchDiff(repo, spec.worktree, spec.base_branch, which)
 				: null;
 		if (ofBranch) return doc({ job, ...ofBranch });
 		if (repo === undefined)
