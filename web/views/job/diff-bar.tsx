@@ -1,6 +1,5 @@
 // The comments of a review that are not sent yet, and the way to send them.
 
-import { useState } from "preact/hooks";
 import type { JobDocument } from "../../../src/api/documents.ts";
 import { app } from "../../app.ts";
 import { copyText } from "../../parts/clipboard.ts";
@@ -12,18 +11,10 @@ import { count } from "../../state/words.ts";
 const MOST = 10_000;
 
 export function ReviewBar({ job, comments, clear }: { job: JobDocument; comments: readonly ReviewComment[]; clear: () => void }) {
-	const [isSending, setSending] = useState(false);
 	if (comments.length === 0 || !app.mayAct) return null;
 	const text = reviewWords(comments);
 	const { words, title, send } = deliveryOf(job);
 	const isLong = text.length > MOST;
-	const go = async () => {
-		if (!send) return;
-		setSending(true);
-		const how = await send(`Comments of a reviewer on your changes:\n${text}`);
-		setSending(false);
-		if (how === "done") clear();
-	};
 	return (
 		<section class="review-bar" aria-label="Comments">
 			<details>
@@ -37,7 +28,13 @@ export function ReviewBar({ job, comments, clear }: { job: JobDocument; comments
 					They have {count(text.length)} characters, at most {count(MOST)} can be sent at once.
 				</span>
 			) : null}
-			<button type="button" class="main" title={title} disabled={send === null || isLong || isSending} onClick={() => void go()}>
+			<button
+				type="button"
+				class="main"
+				title={title}
+				disabled={send === null || isLong}
+				onClick={() => send?.(`Comments of a reviewer on your changes:\n${text}`, clear)}
+			>
 				{words}
 			</button>
 			<button type="button" onClick={() => void copyText(text, "the comments")}>
