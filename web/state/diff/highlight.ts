@@ -1,6 +1,6 @@
 // Colours for source code, line by line: keywords, strings, comments, numbers of the usual languages, by the file's name. Pure, and linear in the line.
 
-export type CodeKind = "keyword" | "string" | "comment" | "number" | "";
+type CodeKind = "keyword" | "string" | "comment" | "number" | "";
 export type CodeToken = { text: string; kind: CodeKind };
 /** What the line before left open: the sign that ends it, and what it is. */
 export type CodeState = { until: string; kind: "string" | "comment" } | null;

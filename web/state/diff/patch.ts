@@ -1,6 +1,6 @@
 // A patch of git, read in two steps: the list of its files with counts in one pass, the lines of a file when it is shown. Pure.
 
-export type FileStatus = "added" | "deleted" | "renamed" | "changed";
+type FileStatus = "added" | "deleted" | "renamed" | "changed";
 export type DiffFile = {
 	path: string;
 	/** The path before, if it is another one. */

@@ -2,7 +2,7 @@
 
 export type ReviewComment = { path: string; side: "old" | "new"; line: number; text: string };
 
-export const isSameLine = (a: Omit<ReviewComment, "text">, b: Omit<ReviewComment, "text">): boolean =>
+const isSameLine = (a: Omit<ReviewComment, "text">, b: Omit<ReviewComment, "text">): boolean =>
 	a.path === b.path && a.side === b.side && a.line === b.line;
 
 /** With this comment in place of the one on the same line; an empty text removes it. */

@@ -3,9 +3,9 @@
 import type { JobDocument } from "../../../src/api/documents.ts";
 import { app } from "../../app.ts";
 import { copyText } from "../../parts/clipboard.ts";
-import { deliveryOf } from "../../parts/tell-agent.ts";
 import { type ReviewComment, reviewWords } from "../../state/diff/review.ts";
 import { count } from "../../state/words.ts";
+import { deliveryOf } from "./tell-agent.ts";
 
 /** A longer text is refused by the daemon. */
 const MOST = 10_000;

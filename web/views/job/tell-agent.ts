@@ -1,22 +1,22 @@
 // Sends a text to a job's agent, in the way that the job's state needs: an answer, words for its run, or one more attempt with them.
 
-import type { JobDocument } from "../../src/api/documents.ts";
-import { isTerminal } from "../../src/core/job.ts";
-import { app } from "../app.ts";
-import { sendAnswer } from "./actions.ts";
+import type { JobDocument } from "../../../src/api/documents.ts";
+import { isTerminal } from "../../../src/core/job.ts";
+import { app } from "../../app.ts";
+import { sendAnswer } from "../../parts/actions.ts";
 
 type Recipient = Pick<JobDocument, "id" | "status" | "question" | "agent" | "kind">;
 /** Calls `sent` once the daemon has the text. */
 type Send = (text: string, sent: () => void) => void;
 /** `words`: on the button. `title`: what it does. `send` is null if nothing can be sent. */
-export type Delivery = { words: string; title: string; send: Send | null };
+export type ReviewDelivery = { words: string; title: string; send: Send | null };
 
 const sending =
 	(call: (text: string) => Promise<"done" | "failed">): Send =>
 	(text, sent) =>
 		void call(text).then((how) => (how === "done" ? sent() : undefined));
 
-export function deliveryOf({ id, status, question, agent, kind }: Recipient): Delivery {
+export function deliveryOf({ id, status, question, agent, kind }: Recipient): ReviewDelivery {
 	if (!isTerminal(status) && question !== null)
 		return {
 			words: "Answer with them",
