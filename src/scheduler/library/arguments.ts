@@ -191,8 +191,12 @@ export const ARGUMENTS = {
 	demote: [id, act()],
 	priority: [id, at("priority", whole(-1_000_000, 1_000_000)), act()],
 	runNow: [id, act({ force: check.flag })],
-	/** Each field is checked where it becomes part of the job. */
-	edit: [id, object("fields", { set: boundedRecord, unset: names }), act()],
+	/** Each field is checked where it becomes part of the job; here only that all of it is JSON. */
+	edit: [
+		id,
+		object("fields", { set: (value, field) => check.json(boundedRecord(value, field), field, { max: 2_000_000 }), unset: names }),
+		act(),
+	],
 	hold: [ids, act()],
 	release: [ids, act()],
 	freeze: [ids, act()],
