@@ -73,7 +73,7 @@ test("comments: written on lines, kept through a reload, sent as the answer of a
 	await enter(page, site, `?job=${id}&tab=diff`);
 	const price = file(page, "src/price.ts");
 	await price.locator("tr.plus .ln button").last().click();
-	await page.getByLabel("Comment on line 3", { exact: true }).fill("Use Intl.NumberFormat.\nIt knows <b>locales</b>.");
+	await page.getByRole("textbox", { name: "Comment on line 3", exact: true }).fill("Use Intl.NumberFormat.\nIt knows <b>locales</b>.");
 	await page.keyboard.press("ControlOrMeta+Enter");
 	await price.locator("tr.comment").getByText("Use Intl.NumberFormat.").waitFor();
 	await price.getByRole("button", { name: "Comment…" }).click();
@@ -112,7 +112,7 @@ test("a job that runs: its changes appear by themselves; a job without an agent 
 	writeFileSync(`${folder}/go`, "");
 	await file(page, "notes.txt").locator("tr.plus").getByText("changed").waitFor();
 	await file(page, "notes.txt").locator("tr.plus .ln button").last().click();
-	await page.getByLabel("Comment on line 3", { exact: true }).fill("why?");
+	await page.getByRole("textbox", { name: "Comment on line 3", exact: true }).fill("why?");
 	await page.keyboard.press("ControlOrMeta+Enter");
 	const bar = page.getByRole("region", { name: "Comments" });
 	expect(await bar.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);

@@ -94,6 +94,6 @@ test("the page of a job shows what it would do, and the diff of a running job fo
 	await page.goto(`${site.url}?job=${works}&tab=diff`);
 	await page.getByText("It has changed nothing.").waitFor();
 	writeFileSync(go, "");
-	await page.locator(".patch").getByText("+two").waitFor();
+	await page.locator(".review tr.plus").getByText("two").waitFor();
 	await site.client.call("job.cancel", { id: works });
 });

@@ -160,6 +160,7 @@ const CALLS: Record<string, Call> = {
 		"fields",
 		"set",
 		"unset",
+		"unheard_of",
 		...INPUT_KEYS,
 		...ACT,
 	),

@@ -194,7 +194,10 @@ export const ARGUMENTS = {
 	/** Each field is checked where it becomes part of the job; here only that all of it is JSON. */
 	edit: [
 		id,
-		object("fields", { set: (value, field) => check.json(boundedRecord(value, field), field, { max: 2_000_000 }), unset: names }),
+		object("fields", {
+			set: (value, field) => check.json(boundedRecord(value, field), field, { max: 16_000_000, strings: "any" }),
+			unset: names,
+		}),
 		act(),
 	],
 	hold: [ids, act()],
