@@ -78,7 +78,7 @@ test("an agent, a recipe with its variables, what is wrong at its field, and a c
 	await page.keyboard.press("n");
 	const form = page.getByRole("dialog", { name: "Add a job" });
 	await form.getByLabel("Prompt").fill("<script>alert(1)</script> do it");
-	await page.keyboard.press("ControlOrMeta+Enter");
+	await form.getByLabel("Prompt").press("ControlOrMeta+Enter");
 	// Without an agent it is refused, and the form stays.
 	await form.getByRole("alert").getByText("choose the agent").waitFor();
 	await form.getByLabel("Agent").selectOption("ghost");
